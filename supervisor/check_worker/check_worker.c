@@ -322,7 +322,7 @@ static void configure(struct check_worker *c)
 	config->passed = passed;
 	config->secrets = &c->config.secrets;
 	config->descriptors = &c->setup.tools.descriptors;
-	config->task.frame_limit = TASK_BODY_MAX + (1 << 20);
+	config->task.frame_limit = TASK_FRAME_MAX;
 	config->task.queue = TEXT("check");
 	config->task.has_id = !is_corefx;
 	config->answer = (struct answer_limits){.header_bytes = HEADER_BYTES,

@@ -1,8 +1,9 @@
 #include "check_worker/fault.h"
 
+#include "check_worker/tasks.h"
+#include "message/fault_detail.h"
 #include "wire/frame.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -39,42 +40,24 @@ bool fault_set(
 	return false;
 }
 
-static bool begins_with_map(const struct fault_bytes *bytes)
-{
-	uint8_t first = bytes->head[0];
-	return (first >= 0x80 && first <= 0x9f) || (first >= 0xdc && first <= 0xdf);
-}
-
-/* No length that is allowed has such bytes. */
-static bool begins_with_text(const struct fault_bytes *bytes)
-{
-	for (size_t i = 0; i < WIRE_LENGTH_BYTES && i < bytes->shown; i++)
-		if (!isprint(bytes->head[i]) && !isspace(bytes->head[i]))
-			return false;
-	return true;
-}
-
-static uint32_t little_endian(const uint8_t *bytes)
-{
-	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-	       (uint32_t)bytes[3] << 24;
-}
-
 /* The bytes begin with what should be a length. */
 static const char *cause_in_length(const struct fault_bytes *bytes)
 {
-	size_t behind = bytes->len < WIRE_LENGTH_BYTES ? 0 : bytes->len - WIRE_LENGTH_BYTES;
-	if (bytes->len == 0)
-		return NULL;
-	if (begins_with_text(bytes))
+	switch (fault_look(text_of(bytes->head, bytes->shown), bytes->len, TASK_FRAME_MAX)) {
+	case LOOK_HTTP:
+	case LOOK_JSON:
+	case LOOK_TEXT:
 		return "it writes text, such as JSON; a frame is MessagePack with its length in "
 		       "front (PROTOCOL.md, section 4)";
-	if (begins_with_map(bytes))
+	case LOOK_NO_LENGTH:
 		return "it writes the MessagePack map without its 4 bytes of length in front";
-	if (behind == 0)
-		return NULL;
-	if (little_endian(bytes->head) == behind)
+	case LOOK_LITTLE_ENDIAN:
 		return "it writes the length little-endian; it must be big-endian";
+	case LOOK_LONG_LENGTH:
+		return "it writes the length with 8 bytes; it must have 4";
+	case LOOK_UNKNOWN:
+		break;
+	}
 	return NULL;
 }
 
@@ -122,8 +105,10 @@ static const char *cause_in_output(const struct fault *fault)
 		       "frame is written whole";
 	if (first == '{' || first == '[')
 		return "it writes JSON; a frame holds MessagePack (PROTOCOL.md, section 4)";
+	/* What is in brackets is the worker's own. */
+	size_t len = strcspn(fault->came, "(");
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (strstr(fault->came, known[i].came))
+		if (memmem(fault->came, len, known[i].came, strlen(known[i].came)))
 			return known[i].cause;
 	return NULL;
 }

@@ -66,7 +66,7 @@ struct fault_bytes {
 
 struct fault {
 	enum fault_kind kind;
-	char came[240];           /* what came instead, in words */
+	char came[320];           /* what came instead, in words */
 	struct fault_bytes frame; /* of the worker; .len 0: none was wrong */
 };
 

@@ -36,9 +36,21 @@ static bool fail_by_output(
 {
 	if (fault->task_id != 0)
 		return fault_set(&subject->fault, FAULT_BAD_OUTPUT, whole,
-			"a bad output for task %llu: %s", (unsigned long long)fault->task_id,
-			fault->what);
-	return fault_set(&subject->fault, FAULT_BAD_OUTPUT, whole, "a bad output: %s", fault->what);
+			"a bad output for task %llu: %s (%s)", (unsigned long long)fault->task_id,
+			fault->what, fault->detail);
+	return fault_set(&subject->fault, FAULT_BAD_OUTPUT, whole, "a bad output: %s (%s)",
+		fault->what, fault->detail);
+}
+
+static bool fail_by_length(struct subject *subject, struct text bytes)
+{
+	uint64_t limit = subject->setup->config.task.frame_limit;
+	char detail[FAULT_DETAIL_SIZE];
+	fault_detail_length(detail, bytes, limit);
+	return fault_set(&subject->fault, FAULT_BAD_LENGTH, bytes, "a frame %s (%s)",
+		wire_get_length((const uint8_t *)bytes.ptr) == 0 ? "of no length"
+								 : "over max_frame",
+		detail);
 }
 
 /* whole: a frame with its length. */
@@ -85,8 +97,7 @@ bool subject_take_output(struct subject *subject)
 		return false;
 	uint32_t len = wire_get_length((const uint8_t *)bytes.ptr);
 	if (len == 0 || len > subject->setup->config.task.frame_limit)
-		return fault_set(&subject->fault, FAULT_BAD_LENGTH, bytes,
-			"a frame whose length is %u", (unsigned)len);
+		return fail_by_length(subject, bytes);
 	struct text whole = subject_first_frame(subject);
 	if (whole.len == 0)
 		return false;

@@ -5,7 +5,8 @@
 
 #include "message/task.h"
 
-#define TASK_BODY_MAX ((size_t)16 << 20) /* the default of max_body */
+#define TASK_BODY_MAX  ((size_t)16 << 20) /* the default of max_body */
+#define TASK_FRAME_MAX (TASK_BODY_MAX + (1 << 20))
 
 enum task_kind {
 	TASK_NONE,   /* ends a list */

@@ -77,6 +77,15 @@ static void append_lines(const json_t *pool, const char *member, struct buf *out
 	}
 }
 
+/* A text of the last worker that died, while workers fail. */
+static void append_text_of_worker(
+	const json_t *pool, const char *path, const char *before, struct buf *out)
+{
+	if (json_cell_value(pool, "workers.failing") > 0 &&
+		json_is_string(json_cell_find(pool, path)))
+		append_line(pool, before, json_cell_text(pool, path), out);
+}
+
 /* ---------- the command ---------- */
 
 int pools_print(const char *command, const json_t *pools, bool with_reasons)
@@ -96,11 +105,8 @@ int pools_print(const char *command, const json_t *pools, bool with_reasons)
 			append_lines(pool, "reasons", &out);
 			append_lines(pool, "warnings", &out);
 		}
-		if (json_cell_value(pool, "workers.failing") > 0 &&
-			json_is_string(json_cell_find(pool, "last_death.stderr")))
-			append_line(pool,
-				"last stderr line: ", json_cell_text(pool, "last_death.stderr"),
-				&out);
+		append_text_of_worker(pool, "last_death.detail", "detail: ", &out);
+		append_text_of_worker(pool, "last_death.stderr", "last stderr line: ", &out);
 	}
 	if (buf_len(&out) > 0)
 		printf("\n%.*s", TEXT_ARGS(buf_text(&out)));

@@ -23,17 +23,23 @@ static json_t *json_of_change(const struct scaling *scaling)
 		control_json_since(scaling->at));
 }
 
-/* null: none died. The stderr line may contain parts of a message, so only local clients get it. */
+/* Only operators get a text of the worker: it may contain parts of a message. */
+static json_t *json_of_worker_text(const char *text, bool is_operator)
+{
+	return is_operator && *text ? json_text(text_from(text)) : json_null();
+}
+
+/* null: none died */
 static json_t *json_of_death(const struct last_death *death, bool is_operator)
 {
 	char exit[EXIT_TEXT_SIZE];
 
 	if (death->exit.kind == EXIT_NONE)
 		return json_null();
-	return json_pack("{s:s, s:o, s:o}", "exit", exit_text(&death->exit, death->why, exit),
-		"age_s", control_json_since(death->at), "stderr",
-		is_operator && *death->stderr_line ? json_text(text_from(death->stderr_line))
-						   : json_null());
+	return json_pack("{s:s, s:o, s:o, s:o}", "exit", exit_text(&death->exit, death->why, exit),
+		"detail", json_of_worker_text(death->detail, is_operator), "age_s",
+		control_json_since(death->at), "stderr",
+		json_of_worker_text(death->stderr_line, is_operator));
 }
 
 /* A standby knows of the holder only what it has seen itself. The name comes from a message, so

@@ -28,7 +28,7 @@ static const char *state_of(const struct slot_facts *slot)
 	__builtin_unreachable();
 }
 
-/* The publisher chose the name, and it may be secret, so only local clients get it. */
+/* The publisher chose the name, and it may be secret, so only operators get it. */
 static json_t *json_of_task(const struct slot_facts *slot, bool is_operator)
 {
 	char name[DELIVERY_NAME_SIZE];
@@ -52,23 +52,30 @@ static json_t *json_of_process(pid_t pid)
 		control_json_span(usage.age));
 }
 
-/* last_exit is null if no process of this slot ended without being asked. */
+/* null: no process of this slot ended without being asked. The detail may contain parts of a
+ * message, so only operators get it. */
+static json_t *json_of_exit(const struct slot_facts *slot, bool is_operator)
+{
+	char exit[EXIT_TEXT_SIZE];
+
+	if (slot->ended_at == MTIME_NEVER)
+		return json_null();
+	return json_pack("{s:s, s:o, s:o}", "exit", exit_text(&slot->exit, slot->exit_for, exit),
+		"detail",
+		is_operator && slot->exit_detail.len ? json_text(slot->exit_detail) : json_null(),
+		"age_s", control_json_since(slot->ended_at));
+}
+
 static json_t *json_of_worker(const struct control_list *list, const struct pool_runtime *runtime)
 {
 	struct slot_facts slot = pool_slot_facts(runtime->pool, list->slot);
-	char exit[EXIT_TEXT_SIZE];
-	json_t *last_exit = slot.ended_at == MTIME_NEVER
-				    ? json_null()
-				    : json_pack("{s:s, s:o}", "exit",
-					      exit_text(&slot.exit, slot.exit_for, exit), "age_s",
-					      control_json_since(slot.ended_at));
 
 	return json_pack("{s:o, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:i, s:I, s:s?, s:o, s:o}",
 		"pool", json_text(text_from(runtime->config.name)), "slot", list->slot, "state",
 		state_of(&slot), "life", (json_int_t)slot.life, "failures",
-		(json_int_t)slot.failures, "last_exit", last_exit, "next_start_s",
-		control_json_until(slot.next_start), "tasks_in_pipe", slot.tasks, "tasks_open",
-		slot.open, "tasks_answered", (json_int_t)slot.answers, "replaced_for",
+		(json_int_t)slot.failures, "last_exit", json_of_exit(&slot, list->is_operator),
+		"next_start_s", control_json_until(slot.next_start), "tasks_in_pipe", slot.tasks,
+		"tasks_open", slot.open, "tasks_answered", (json_int_t)slot.answers, "replaced_for",
 		slot.due ? recycle_reason_name(slot.due) : NULL, "process",
 		json_of_process(pool_runtime_slot_pid(runtime, list->slot)), "task",
 		json_of_task(&slot, list->is_operator));

@@ -115,10 +115,11 @@ struct event {
 			uint64_t bytes;        /* SLOT_MEMORY */
 			mtime computed;        /* SLOT_READY: processor time since its start */
 			struct exit_info exit; /* SLOT_GONE */
-			struct output *output; /* SLOT_OUTPUT; SLOT_GONE: with the last stderr line;
-						  moves in */
-			uint64_t task_id;      /* SLOT_BROKEN: that the frame named; 0: none */
-			const char *what;      /* SLOT_BROKEN: static text for the log */
+			/* SLOT_OUTPUT; SLOT_GONE: with the last stderr line, and with what came of
+			 * an unfinished frame; SLOT_BROKEN: with its detail; moves in */
+			struct output *output;
+			uint64_t task_id; /* SLOT_BROKEN: that the frame named; 0: none */
+			const char *what; /* SLOT_BROKEN: static text for the log */
 		} slot;
 		struct {
 			enum command what;

@@ -2,6 +2,7 @@
 #include "core/pool_internal.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct pool *pool_new(const struct pool_config *config, struct starts *starts,
@@ -109,6 +110,25 @@ static struct delivery *task_of(const struct pool *pool, const struct pipe *pipe
 	return NULL;
 }
 
+/* What the output has that is wrong: its status or its id, and which id it should have. Owned by
+ * the caller; NULL: nothing to show. */
+static struct output *detail_of(
+	const struct pool *pool, const struct pipe *pipe, const struct output *output)
+{
+	char text[96];
+	const struct delivery *head = pipe_head(pipe);
+	unsigned long long id = output->task_id;
+	bool is_single = pool->context.config.concurrency == 1;
+	if (head && id && is_single)
+		snprintf(text, sizeof text, "status %d, id %llu; the open task has %llu",
+			(int)output->status, id, (unsigned long long)head->id);
+	else if (id)
+		snprintf(text, sizeof text, "status %d, id %llu", (int)output->status, id);
+	else
+		snprintf(text, sizeof text, "status %d", (int)output->status);
+	return output_add_detail(NULL, text_from(text));
+}
+
 static void on_answer(struct pool *pool, struct slot *slot, struct delivery *delivery,
 	enum outcome outcome, struct output *output)
 {
@@ -130,8 +150,9 @@ static void on_output(struct pool *pool, struct slot *slot, struct output *outpu
 	struct delivery *delivery = task_of(pool, &slot->pipe, output, &what);
 	bool is_progress = output->status == STATUS_PROGRESS;
 	if (!delivery || !(is_progress || settle_outcome(output->status, &outcome))) {
+		slots_on_broken(
+			&pool->slots, slot, delivery, what, detail_of(pool, &slot->pipe, output));
 		output_free(output);
-		slots_on_broken(&pool->slots, slot, delivery, what);
 		return;
 	}
 	running_heard(&slot->pipe, delivery->id);
@@ -147,13 +168,17 @@ static void on_broken(struct pool *pool, struct slot *slot, const struct event *
 	bool is_single = pool->context.config.concurrency == 1;
 	slots_on_broken(&pool->slots, slot,
 		is_single ? NULL : find_open(pool, &slot->pipe, event->slot.task_id),
-		event->slot.what);
+		event->slot.what, event->slot.output);
 }
 
+/* What it sent against the protocol explains its end, and the failure of its task. */
 static void on_gone(struct pool *pool, struct slot *slot, const struct event *event)
 {
-	slots_on_gone(&pool->slots, slot, event->slot.exit, event->slot.output);
-	tasks_worker_gone(&pool->tasks, &slot->pipe, event->slot.exit, event->slot.output);
+	struct output *last = event->slot.output;
+	if (slot->violation)
+		last = output_add_detail(last, slot->violation->detail);
+	slots_on_gone(&pool->slots, slot, event->slot.exit, last);
+	tasks_worker_gone(&pool->tasks, &slot->pipe, event->slot.exit, last);
 	slots_on_emptied(&pool->slots, slot);
 	tasks_hand_back_rest(&pool->tasks);
 }

@@ -111,6 +111,7 @@ struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
 		.failures = slots_is_failing(&pool->slots, slot) ? slot->failures : 0,
 		.exit = slot->exit,
 		.exit_for = slot->exit_for,
+		.exit_detail = slot->exit_output ? slot->exit_output->detail : TEXT_NONE,
 		.ended_at = slot->ended_at,
 		.next_start = next_start_of(pool, slot),
 		.answers = slot->pipe.answers,

@@ -71,6 +71,8 @@ struct slot_facts {
 	uint32_t failures;       /* lives in a row that failed */
 	struct exit_info exit;   /* of the last life that ended without being asked */
 	const char *exit_for;    /* static text: why we ended it; NULL: we did not */
+	struct text exit_detail; /* what it sent against the protocol; borrowed until the next
+				    step; may be empty */
 	mtime ended_at;          /* when it ended; MTIME_NEVER: none did */
 	mtime next_start;        /* MTIME_NEVER: it has been started */
 	uint32_t answers;        /* in this life */

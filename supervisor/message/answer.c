@@ -18,15 +18,17 @@ struct answer {
 	int64_t status;
 	uint64_t task_id;
 	int64_t retry_after_ms;
-	bool invalid;     /* it cannot be published */
-	const char *what; /* why it is a protocol error, or NULL */
+	bool invalid;               /* it cannot be published */
+	struct answer_fault *fault; /* borrowed; .what NULL: none */
 };
 
-/* The first fault counts. */
-static void refuse(struct answer *answer, const char *what)
+/* The first fault counts. value: what came instead. */
+static void refuse(struct answer *answer, const char *what, const struct wire_value *value)
 {
-	if (!answer->what)
-		answer->what = what;
+	if (answer->fault->what)
+		return;
+	answer->fault->what = what;
+	fault_detail_value(answer->fault->detail, value);
 }
 
 static bool is_status(int64_t status)
@@ -44,7 +46,7 @@ static void read_text(
 	else if (value->type == WIRE_NIL)
 		*ret = TEXT_NONE;
 	else
-		refuse(answer, what);
+		refuse(answer, what, value);
 }
 
 /* The keys of the protocol; up to KEYS_OF_ARRAY also the places of an array's elements. */
@@ -63,9 +65,9 @@ static void read_status(struct answer *answer, const struct wire_value *value)
 	if (value->type == WIRE_INT && is_status(value->integer))
 		answer->status = value->integer;
 	else if (value->type == WIRE_INT || value->type == WIRE_UINT)
-		refuse(answer, "an unknown status");
+		refuse(answer, "an unknown status", value);
 	else
-		refuse(answer, "a status that is no integer");
+		refuse(answer, "a status that is no integer", value);
 }
 
 static void read_task_id(struct answer *answer, const struct wire_value *value)
@@ -76,9 +78,9 @@ static void read_task_id(struct answer *answer, const struct wire_value *value)
 	else if (value->type == WIRE_INT && value->integer > 0)
 		answer->task_id = (uint64_t)value->integer;
 	else if (value->type == WIRE_INT)
-		refuse(answer, "an id of a task below 1");
+		refuse(answer, "an id of a task below 1", value);
 	else if (value->type != WIRE_NIL)
-		refuse(answer, "an id of a task that is no integer");
+		refuse(answer, "an id of a task that is no integer", value);
 }
 
 /* Some languages cannot tell an empty map from an empty array. */
@@ -91,7 +93,7 @@ static void read_headers_head(
 	struct answer *answer, const uint8_t *start, const struct wire_value *value)
 {
 	if (value->type != WIRE_MAP && !is_empty_map(value))
-		refuse(answer, "headers that are no map");
+		refuse(answer, "headers that are no map", value);
 	answer->headers = value->type == WIRE_MAP ? start : NULL;
 }
 
@@ -139,17 +141,27 @@ static void read_map(struct answer *answer, const uint8_t *at, uint32_t count)
 		if (wire_take_whole(&at, answer->end, &value) != WIRE_OK)
 			return;
 		if (!read_key(&value, &key))
-			refuse(answer, "a key that is neither text nor 0 to 9");
+			refuse(answer, "a key that is neither text nor 0 to 9", &value);
 		take_member(answer, key, &at);
 	}
 }
 
-static void read_array(struct answer *answer, const uint8_t *at, uint32_t count)
+static void read_array(struct answer *answer, const uint8_t *at, const struct wire_value *head)
 {
-	if (count > KEYS_OF_ARRAY)
-		refuse(answer, "an array of more than four elements");
-	for (uint32_t i = 0; i < count && !answer->what; i++)
+	if (head->count > KEYS_OF_ARRAY)
+		refuse(answer, "an array of more than four elements", head);
+	for (uint32_t i = 0; i < head->count && !answer->fault->what; i++)
 		take_member(answer, i, &at);
+}
+
+/* behind: the head of the frame. */
+static void refuse_without_status(
+	struct answer *answer, const uint8_t *behind, const struct wire_value *head)
+{
+	bool is_first = !answer->fault->what;
+	refuse(answer, "an answer without a status", head);
+	if (is_first && head->type == WIRE_MAP)
+		fault_detail_keys(answer->fault->detail, behind, answer->end, head->count);
 }
 
 static void read_frame(struct answer *answer, struct text frame, bool bare_str_is_failure)
@@ -159,7 +171,8 @@ static void read_frame(struct answer *answer, struct text frame, bool bare_str_i
 	answer->end = at + frame.len;
 	enum wire_check_result checked = wire_check(at, frame.len);
 	if (checked != WIRE_OK || wire_take(&at, answer->end, &head) != WIRE_OK) {
-		refuse(answer, wire_check_words(checked));
+		answer->fault->what = wire_check_words(checked);
+		fault_detail_frame(answer->fault->detail, frame);
 		return;
 	}
 	if (head.type == WIRE_STR && bare_str_is_failure) {
@@ -170,11 +183,11 @@ static void read_frame(struct answer *answer, struct text frame, bool bare_str_i
 	if (head.type == WIRE_MAP)
 		read_map(answer, at, head.count);
 	else if (head.type == WIRE_ARRAY)
-		read_array(answer, at, head.count);
+		read_array(answer, at, &head);
 	else
-		refuse(answer, "a frame that is no map");
+		refuse(answer, "a frame that is no map", &head);
 	if (!answer->has_status)
-		refuse(answer, "an answer without a status");
+		refuse_without_status(answer, at, &head);
 }
 
 /* A number of any type, or its digits as text; -1: none that is valid. */
@@ -271,10 +284,13 @@ static struct output *output_of(const struct answer *answer, struct text headers
 enum rc answer_read(struct text frame, const struct answer_limits *limits, struct output **ret,
 	struct answer_fault *ret_fault)
 {
-	struct answer answer = {.retry_after_ms = -1};
+	struct answer_fault fault; /* not cleared: most answers have none */
+	fault.what = NULL;
+	struct answer answer = {.retry_after_ms = -1, .fault = &fault};
 	read_frame(&answer, frame, limits->bare_str_is_failure);
-	if (answer.what) {
-		*ret_fault = (struct answer_fault){answer.what, answer.task_id};
+	if (fault.what) {
+		fault.task_id = answer.task_id;
+		*ret_fault = fault;
 		return RC_MALFORMED;
 	}
 	struct buf headers;

@@ -5,6 +5,7 @@
 
 #include "base/rc.h"
 #include "core/tasks/output.h"
+#include "message/fault_detail.h"
 
 struct answer_limits {
 	uint32_t header_bytes;    /* maximum of a reply's AMQP header table: what fits into a header
@@ -18,6 +19,7 @@ struct answer_fault {
 	const char *what; /* static text for the log */
 	uint64_t task_id; /* that the frame names before or behind the fault; 0: none, or the frame
 			     is not one whole MessagePack map, so that no part of it is certain */
+	char detail[FAULT_DETAIL_SIZE]; /* what came instead, escaped; may be empty */
 };
 
 /* frame: one frame without its length. RC_OK: the caller owns *ret; if it cannot be published, its

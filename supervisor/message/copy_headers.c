@@ -163,13 +163,15 @@ static size_t find_largest(const struct work *work, size_t size_max)
 }
 
 /* "signal 11"; after a protocol error, for which the supervisor sends the signal, with that error
- * in front. */
+ * in front: "an unknown status: 999; signal 9". */
 static void put_exit(struct buf *out, const struct parcel *parcel)
 {
 	const struct exit_info *exit = &parcel->exit;
-	char text[256], what[128] = "";
+	struct text detail = parcel->output ? parcel->output->detail : TEXT_NONE;
+	char text[512], what[320] = "";
 	if (parcel->what)
-		snprintf(what, sizeof what, "%s; ", parcel->what);
+		snprintf(what, sizeof what, "%s%s%.*s; ", parcel->what, detail.len > 0 ? ": " : "",
+			TEXT_ARGS(detail));
 	if (exit->kind == EXIT_NONE)
 		return;
 	if (exit->kind == EXIT_NOT_STARTED)

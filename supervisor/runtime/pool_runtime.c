@@ -195,6 +195,7 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 		.command = own->command[0],
 		.queue = own->queue,
 		.dead_letters = has_dead_letters ? own->retry.dead_letter : NULL,
+		.max_body = (uint64_t)own->max_body,
 		.wanted = (uint16_t)own->workers};
 	runtime->pool_config = pool_runtime_pool_config(own);
 	runtime->workers_config = pool_runtime_workers_config(own);

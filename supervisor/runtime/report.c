@@ -58,10 +58,10 @@
 		"{parcel} of {task} to queue \"{target}\" {what}; the task stays unacked, "         \
 		"publishing again in {span}, then less and less often{advice}")                     \
 	X(NOTICE_WORKER_READY, LOG_DEBUG, "worker ready")                                           \
-	X(NOTICE_WORKER_LEFT, LOG_INFO, "worker left: {exit}{suspects}")                            \
-	X(NOTICE_WORKER_DIED, LOG_WARN, "{death}{suspects}; {next_start}")                          \
+	X(NOTICE_WORKER_LEFT, LOG_INFO, "worker left: {exit}{detail}{suspects}")                    \
+	X(NOTICE_WORKER_DIED, LOG_WARN, "{death}{detail}{suspects}; {next_start}")                  \
 	X(NOTICE_WORKER_BROKEN, LOG_WARN,                                                           \
-		"worker broke the pipe protocol: {what}{culprit}; killing it")                      \
+		"worker broke the pipe protocol: {what}{detail}{culprit}; killing it")              \
 	X(NOTICE_WORKER_OVERDUE, LOG_WARN,                                                          \
 		"worker exceeded its {what} ({span}){culprit}; ending it")                          \
 	X(NOTICE_WORKER_RECYCLED, LOG_INFO, "{recycled}")                                           \
@@ -226,6 +226,23 @@ static void add_what(struct line *line)
 	add(line, "%s", line->notice->what ? line->notice->what : "");
 }
 
+static struct text detail_of(const struct notice *notice)
+{
+	return notice->output ? notice->output->detail : TEXT_NONE;
+}
+
+/* What the worker sent against the protocol. */
+static void add_detail(struct line *line)
+{
+	struct text detail = detail_of(line->notice);
+
+	if (detail.len == 0)
+		return;
+	add(line, " (");
+	add_shown(line, detail);
+	add(line, ")");
+}
+
 static void add_reason(struct line *line)
 {
 	add(line, "%s", reason_name(line->notice->reason));
@@ -251,7 +268,32 @@ static void add_command(struct line *line)
 	add(line, "%s", line->report->command);
 }
 
-/* " (an unknown status)", " (signal 11 ...)", " with status 503", ": no queue "x" for its reply" */
+/* " (an unknown status: 999)", " (exit status 3: 7 of the 30 bytes of a frame came ...)" */
+static void add_cause(struct line *line, const char *cause)
+{
+	struct text detail = detail_of(line->notice);
+
+	add(line, " (%s%s", cause, detail.len > 0 ? ": " : "");
+	add_shown(line, detail);
+	add(line, ")");
+}
+
+static void add_size(struct line *line)
+{
+	const struct report *report = line->report;
+	size_t len = line->notice->delivery->body.len;
+
+	if (len > report->max_body)
+		add(line, " (%zu bytes, max_body is %llu)", len,
+			(unsigned long long)report->max_body);
+	else
+		add(line,
+			" (a body of %zu bytes; with its headers it is over max_body, %llu, and 1 MiB)",
+			len, (unsigned long long)report->max_body);
+}
+
+/* " (an unknown status: 999)", " (signal 11 ...)", " with status 503", ": no queue "x" for its
+ * reply" */
 static void add_details(struct line *line)
 {
 	const struct notice *notice = line->notice;
@@ -263,9 +305,11 @@ static void add_details(struct line *line)
 		add(line, "\" for its reply%s%s", notice->what ? ": " : "",
 			notice->what ? notice->what : "");
 	} else if (notice->what) {
-		add(line, " (%s)", notice->what);
+		add_cause(line, notice->what);
 	} else if (notice->exit.kind != EXIT_NONE) {
-		add(line, " (%s)", exit_text(&notice->exit, NULL, exit));
+		add_cause(line, exit_text(&notice->exit, NULL, exit));
+	} else if (notice->reason == REASON_TOO_LARGE) {
+		add_size(line);
 	} else if (notice->output && notice->output->status >= STATUS_REJECTED) {
 		add(line, " with status %d", notice->output->status);
 	}
@@ -502,6 +546,7 @@ static const struct part {
 	PART(death),
 	PART(suspects),
 	PART(culprit),
+	PART(detail),
 	PART(next_start),
 	PART(recycled),
 	PART(bounds),

@@ -17,6 +17,7 @@ struct report {
 	const char *queue;
 	const char *dead_letters;      /* the queue; NULL: the queue's own policy decides */
 	const struct workers *workers; /* for their pids */
+	uint64_t max_body;             /* bytes */
 	uint16_t wanted;               /* workers */
 	bool has_logged_all_ready, has_logged_none_ready;
 	struct statistics statistics;

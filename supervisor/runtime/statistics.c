@@ -8,11 +8,14 @@
 static void record_death(struct statistics *statistics, const struct notice *notice)
 {
 	struct last_death *death = &statistics->last_death;
-	struct text line = notice->output ? notice->output->stderr_line : TEXT_NONE;
+	const struct output *output = notice->output;
+	struct text line = output ? output->stderr_line : TEXT_NONE;
+	struct text detail = output ? output->detail : TEXT_NONE;
 
 	statistics->deaths[notice->exit.kind]++;
 	death->exit = notice->exit;
 	death->why = notice->what;
+	utf8_copy_escaped(death->detail, sizeof death->detail, detail);
 	death->at = clock_now();
 	utf8_copy_escaped(death->stderr_line, sizeof death->stderr_line, line);
 }

@@ -59,6 +59,7 @@ static void reset(struct worker *worker)
 	worker->is_full = worker->has_logged_trouble = worker->has_logged_stdin = false;
 	worker->exit = (struct exit_info){.kind = EXIT_NONE};
 	worker->left = SIZE_MAX;
+	worker->unfinished.len = 0;
 	worker->open = 0;
 	worker->is_behind = worker->has_begun = false;
 	worker->control = worker->start = -1;
@@ -171,32 +172,61 @@ void worker_write(struct worker *worker)
 
 /* ---------- outputs come in ---------- */
 
+/* A frame that is whole could not be handled, because memory was short. */
+static void keep_unfinished(struct worker *worker)
+{
+	struct text bytes = buf_text(&worker->begun);
+	size_t len = sizeof worker->unfinished.head;
+	if (bytes.len == 0 || (bytes.len >= WIRE_LENGTH_BYTES &&
+				      bytes.len - WIRE_LENGTH_BYTES >=
+					      wire_get_length((const uint8_t *)bytes.ptr)))
+		return;
+	memcpy(worker->unfinished.head, bytes.ptr, bytes.len < len ? bytes.len : len);
+	worker->unfinished.len = bytes.len;
+}
+
+/* True: an unfinished frame was kept, and ret describes it. */
+static bool describe_unfinished(const struct worker *worker, char ret[FAULT_DETAIL_SIZE])
+{
+	size_t len = worker->unfinished.len, max = sizeof worker->unfinished.head;
+	if (len > 0)
+		fault_detail_half(
+			ret, text_of(worker->unfinished.head, len < max ? len : max), len);
+	return len > 0;
+}
+
 static void stop_reading(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	ev_io_stop(workers->loop, &worker->readable);
+	keep_unfinished(worker);
 	buf_release(&worker->begun);
 	if (workers->stuck == worker)
 		workers->stuck = NULL;
 	worker->input = INPUT_DONE;
 }
 
+/* The pool owns the detail, which describes what may be unfinished. */
 static void report_broken(struct worker *worker, const struct answer_fault *fault)
 {
 	stop_reading(worker);
+	worker->unfinished.len = 0;
 	drop_output(worker);
-	worker_report(worker, &(struct event){.kind = SLOT_BROKEN,
-				      .slot = {.what = fault->what, .task_id = fault->task_id}});
+	worker_report(worker,
+		&(struct event){.kind = SLOT_BROKEN,
+			.slot = {.what = fault->what,
+				.task_id = fault->task_id,
+				.output = output_add_detail(NULL, text_from(fault->detail))}});
 }
 
 /* The worker closed its pipe, and lives on. */
 static void report_closed(struct worker *worker)
 {
-	bool is_inside = buf_len(&worker->begun) > 0;
-	report_broken(worker,
-		&(struct answer_fault){
-			is_inside ? "closed its pipe in the middle of a frame" : "closed its pipe",
-			0});
+	struct answer_fault fault = {.what = "closed its pipe"};
+	keep_unfinished(worker);
+	if (describe_unfinished(worker, fault.detail))
+		fault.what = "closed its pipe in the middle of a frame";
+	report_broken(worker, &fault);
 }
 
 /* Memory is short: nothing is read until read_on has used what is there. */
@@ -261,7 +291,9 @@ static enum rc handle_frames(struct worker *worker, struct text *bytes)
 	while (rc == RC_OK && bytes->len >= WIRE_LENGTH_BYTES) {
 		uint32_t len = wire_get_length((const uint8_t *)bytes->ptr);
 		if (len == 0 || len > limit) {
-			fault = (struct answer_fault){"a frame of no length, or over max_frame", 0};
+			fault.what = len == 0 ? "a frame of no length" : "a frame over max_frame";
+			fault.task_id = 0;
+			fault_detail_length(fault.detail, *bytes, limit);
 			rc = RC_MALFORMED;
 			break;
 		}
@@ -402,16 +434,19 @@ static void clear(struct worker *worker)
 	reset(worker);
 }
 
-/* The event carries the last line that its task wrote to stderr, if there is one and memory for it.
- */
+/* The event carries the last line that its task wrote to stderr, and what came of an unfinished
+ * frame, if there is memory for it. */
 static void report_gone(struct worker *worker)
 {
 	struct text line = worker_log_last_line(
 		&worker->logs[STREAM_ERROR], worker->is_behind, worker->exit_turn);
 	struct output *last = line.len > 0 ? output_new(0) : NULL;
-	struct event event = {.kind = SLOT_GONE,
-		.slot = {.exit = worker->exit,
-			.output = last ? output_add_stderr_line(last, line) : NULL}};
+	char detail[FAULT_DETAIL_SIZE];
+	if (last)
+		last = output_add_stderr_line(last, line);
+	if (describe_unfinished(worker, detail))
+		last = output_add_detail(last, text_from(detail));
+	struct event event = {.kind = SLOT_GONE, .slot = {.exit = worker->exit, .output = last}};
 	clear(worker); /* first: the pool may start the next life from within */
 	worker_report(worker, &event);
 }

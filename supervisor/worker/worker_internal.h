@@ -61,8 +61,12 @@ struct worker {
 	ev_io writable; /* active while the pipe is full */
 	struct outgoing output;
 	struct buf begun; /* the beginning of an incomplete frame */
-	size_t left;      /* bytes still to be read; SIZE_MAX while the process lives */
-	mtime ended_at;   /* INPUT_ENDED */
+	struct {
+		uint8_t head[16];
+		size_t len; /* of all that came of it; 0: there is none */
+	} unfinished;       /* what begun had when the reading of this life stopped */
+	size_t left;        /* bytes still to be read; SIZE_MAX while the process lives */
+	mtime ended_at;     /* INPUT_ENDED */
 
 	uint16_t open; /* tasks sent and not answered; the first of them has begun, or all have */
 	/* A task has begun behind another in this read: separate their stderr lines. At a

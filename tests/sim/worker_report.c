@@ -33,7 +33,7 @@ static struct output *last_words(struct world *world)
 	struct output *output = random_chance(&world->random, 500) ? output_new(0) : NULL;
 
 	if (output)
-		output->stderr_line = TEXT("that is what it said");
+		output = output_add_stderr_line(output, TEXT("that is what it said"));
 	return output;
 }
 
@@ -215,6 +215,7 @@ void worker_report_broken(struct pool_runtime *runtime, uint16_t slot, enum cove
 	struct event event = slot_event(SLOT_BROKEN, slot, worker);
 
 	event.slot.what = "a frame that makes no sense";
+	event.slot.output = output_add_detail(NULL, TEXT("4 bytes: de ad be ef"));
 	event.slot.task_id = choose_id(runtime, slot, which);
 	sim_trace("worker %u breaks the protocol, naming task %llu", slot,
 		(unsigned long long)event.slot.task_id);

@@ -1,6 +1,7 @@
 /* Misbehaving workers: the task of such a worker ends as expected, all other tasks are done, and
  * the supervisor stops cleanly. */
 #include "harness/bad_worker.h"
+#include "harness/control.h"
 #include "system/system.h"
 
 #include <stdio.h>
@@ -96,7 +97,56 @@ START_TEST(every_bad_worker_is_survived)
 }
 END_TEST
 
+/* What the log has of a worker's protocol error, and what the control socket has. */
+static const struct {
+	const char *behaviour, *log, *exit, *detail;
+} errors[] = {
+	{"http-text",
+		"worker broke the pipe protocol: a frame over max_frame (48 54 54 50 is 1213486160, "
+		"max_frame is 17825792; this looks like HTTP: \"HTTP/1.1 400 Bad Request...\"); "
+		"killing it",
+		"signal 9 (Killed), ended by wpool: a frame over max_frame",
+		"48 54 54 50 is 1213486160, max_frame is 17825792; this looks like HTTP: "
+		"\"HTTP/1.1 400 Bad Request...\""},
+	{"little-endian", "max_frame is 17825792; this looks like a little-endian 5); killing it",
+		"signal 9 (Killed), ended by wpool: a frame over max_frame",
+		"05 00 00 00 is 83886080, max_frame is 17825792; this looks like a little-endian 5"},
+	{"unknown-status", "task #1 protocol-error (an unknown status: 999), attempt 1 of 1",
+		"signal 9 (Killed), ended by wpool: an unknown status", "999"},
+	{"boolean-keys", "a key that is neither text nor 0 to 9 (true); killing it",
+		"signal 9 (Killed), ended by wpool: a key that is neither text nor 0 to 9", "true"},
+	{"half-frame",
+		"worker died: exit status 0 (6 of the 9 bytes of a frame came: 00 00 00 05 81 a1)",
+		"exit status 0", "6 of the 9 bytes of a frame came: 00 00 00 05 81 a1"},
+	{"half-frame-and-hang",
+		"worker died: signal 15 (Terminated) (6 of the 9 bytes of a frame came: ",
+		"signal 15 (Terminated), ended by wpool: hard limit",
+		"6 of the 9 bytes of a frame came: 00 00 00 05 81 a1"},
+};
+
+START_TEST(a_protocol_error_shows_what_came)
+{
+	struct proc *serve = fixture_serve_pools(
+		scratch_text("- {name: tested, queue: %s, command: ['%s', '%s', EVIL], workers: 1, "
+			     "limits: {hard: 1s, grace: 300ms}, retry: {attempts: 1}}\n",
+			fixture.queue, fixture_built("workers/evil"), errors[_i].behaviour));
+	client_send(fixture.client, fixture.queue, "EVIL");
+	proc_expect(serve, errors[_i].log);
+	control_await_figure("totals", "worker_deaths", 1);
+	const json_t *pool = control_member(control_get_json("/v1/pools"), "pools", 0);
+	const json_t *worker = control_member(control_get_json("/v1/workers"), "workers", 0);
+	const json_t *death = json_object_get(pool, "last_death"),
+		     *exit = json_object_get(worker, "last_exit");
+	ck_assert_str_eq(control_text(death, "exit"), errors[_i].exit);
+	ck_assert_str_eq(control_text(death, "detail"), errors[_i].detail);
+	ck_assert_str_eq(control_text(exit, "exit"), errors[_i].exit);
+	ck_assert_str_eq(control_text(exit, "detail"), errors[_i].detail);
+	fixture_stop(serve);
+}
+END_TEST
+
 int main(void)
 {
-	return SYSTEM_RUN("bad_workers", {every_bad_worker_is_survived, 8});
+	return SYSTEM_RUN("bad_workers", {every_bad_worker_is_survived, 8},
+		{a_protocol_error_shows_what_came, (int)(sizeof errors / sizeof *errors)});
 }

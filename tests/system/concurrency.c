@@ -181,9 +181,13 @@ static const struct {
 	const char *body, *log;
 	bool is_named;
 } violations[] = {
-	{"status 999", "an unknown status in task bad; the 3 others that were open go back", true},
-	{"answer 99999999", "the id of a task that is not open; which of its 4 open tasks", false},
-	{"answer none", "without the id of its task; which of its 4 open tasks", false},
+	{"status 999", "an unknown status (999) in task bad; the 3 others that were open go back",
+		true},
+	{"answer 99999999",
+		"the id of a task that is not open (status 200, id 99999999); which of its 4",
+		false},
+	{"answer none", "without the id of its task (status 200); which of its 4 open tasks",
+		false},
 	{"answer 0", "; which of its 4 open tasks", false},
 	{"answer -1", "; which of its 4 open tasks", false},
 	{"answer text", "; which of its 4 open tasks", false},
@@ -214,7 +218,7 @@ START_TEST(second_answer_costs_nobody_an_attempt)
 	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}");
 	post_held("held", 3, "all");
 	post("bad", "twice");
-	proc_expect(proc, "the id of a task that is not open; which of its 3 open tasks");
+	proc_expect(proc, "the id of a task that is not open (status 200, id ");
 	proc_expect(proc, "worker died");
 	fixture_release("all");
 	expect_done(4, 0);
@@ -235,7 +239,7 @@ START_TEST(answer_to_a_task_of_another_worker)
 		(long long)control_number(control_member(answer, "workers", 1), "task", "id"));
 	scratch_write(ids, text);
 	post("bad", scratch_text("answer other %s", ids));
-	proc_expect(proc, "the id of a task that is not open; which of its 2 open tasks");
+	proc_expect(proc, "); which of its 2 open tasks");
 	proc_expect(proc, "worker died");
 	ck_assert_int_eq(fixture_witnessed(NULL), 0);
 	fixture_release("all");

@@ -294,7 +294,7 @@ static const struct {
 	{"hang", "timed-out", "signal 15"},
 	{"hang-ignoring", "timed-out", "signal 9"},
 	{"close-pipe", "protocol-error", "closed its pipe; signal 9"},
-	{"unknown-status", "protocol-error", "an unknown status; signal 9"},
+	{"unknown-status", "protocol-error", "an unknown status: 999; signal 9"},
 };
 #define FAILURES (int)(sizeof failures / sizeof *failures)
 

@@ -36,6 +36,19 @@ static void huge_length(struct evil *evil)
 	evil_wait();
 }
 
+static void http_text(struct evil *evil)
+{
+	static const char text[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+	raw_write(&evil->raw, text, sizeof text - 1);
+	evil_wait();
+}
+
+static void little_endian(struct evil *evil)
+{
+	raw_write(&evil->raw, "\5\0\0\0\x81\xa1\x31\xcc\xc8", 9);
+	evil_wait();
+}
+
 static void zero_length(struct evil *evil)
 {
 	raw_write(&evil->raw, "\0\0\0\0", 4);
@@ -112,6 +125,8 @@ const struct evil_behaviour evil_frames[] = {
 	{"half-frame-and-hang", half_frame_and_hang, NULL, NULL},
 	{"byte-by-byte", byte_by_byte, NULL, NULL},
 	{"huge-length", huge_length, NULL, NULL},
+	{"http-text", http_text, NULL, NULL},
+	{"little-endian", little_endian, NULL, NULL},
 	{"zero-length", zero_length, NULL, NULL},
 	{"trailing-bytes", trailing_bytes, NULL, NULL},
 	{"cut-object", cut_object, NULL, NULL},

@@ -200,7 +200,8 @@ const FACTS = [
 	["99 %", (pool) => asSpan(member(pool, "queue_wait.p99_s"))],
 	["Worker deaths", (pool) => asNumber(member(pool, "totals.worker_deaths"))],
 	["Last worker death", (pool) => pool.last_death ?
-		`${pool.last_death.exit}, ${asSpan(pool.last_death.age_s)} ago` : "none"],
+		`${pool.last_death.exit}${pool.last_death.detail ? ` (${pool.last_death.detail})` : ""}, ` +
+		`${asSpan(pool.last_death.age_s)} ago` : "none"],
 	["Retried", (pool) => reasonsIn(pool.retried_by_reason)],
 	["Given up", (pool) => reasonsIn(pool.given_up_by_reason)],
 	["This supervisor", ofSessions((pool) => pool.active ? "is the active one" :

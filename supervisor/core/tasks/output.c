@@ -21,11 +21,13 @@ static void rebase(struct text *t, const struct output *before, const struct out
 		t->ptr = (const char *)after->bytes + (t->ptr - (const char *)before->bytes);
 }
 
-struct output *output_add_stderr_line(struct output *output, struct text line)
+/* Return a copy with more bytes, of which *ret is the beginning; the old output moves in. NULL: out
+ * of memory, and the old one stays. */
+static struct output *enlarge(struct output *output, size_t by, uint8_t **ret)
 {
-	struct output *more = output_new(output->size + line.len);
+	struct output *more = output_new(output->size + by);
 	if (!more)
-		return output;
+		return NULL;
 	size_t size = more->size;
 	memcpy(more, output, sizeof *output + output->size);
 	more->size = size;
@@ -33,9 +35,35 @@ struct output *output_add_stderr_line(struct output *output, struct text line)
 	rebase(&more->headers, output, more);
 	rebase(&more->reply_queue, output, more);
 	rebase(&more->content_type, output, more);
-	memcpy(more->bytes + output->size, line.ptr, line.len);
-	more->stderr_line = text_of(more->bytes + output->size, line.len);
+	rebase(&more->stderr_line, output, more);
+	rebase(&more->detail, output, more);
+	*ret = more->bytes + output->size;
 	output_free(output);
+	return more;
+}
+
+struct output *output_add_stderr_line(struct output *output, struct text line)
+{
+	uint8_t *place;
+	struct output *more = enlarge(output, line.len, &place);
+	if (!more)
+		return output;
+	memcpy(place, line.ptr, line.len);
+	more->stderr_line = text_of(place, line.len);
+	return more;
+}
+
+struct output *output_add_detail(struct output *output, struct text detail)
+{
+	uint8_t *place;
+	if (detail.len == 0)
+		return output;
+	struct output *before = output ? output : output_new(0);
+	struct output *more = before ? enlarge(before, detail.len, &place) : NULL;
+	if (!more)
+		return before;
+	memcpy(place, detail.ptr, detail.len);
+	more->detail = text_of(place, detail.len);
 	return more;
 }
 

@@ -21,6 +21,7 @@ struct output {
 	struct text reply_queue;  /* empty: the task's own reply_to */
 	struct text content_type; /* empty: the task's own */
 	struct text stderr_line;  /* the last line that the worker wrote to stderr; may be empty */
+	struct text detail;       /* what it sent against the protocol, to be shown; may be empty */
 	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
 	int64_t soft_ms;          /* the header TimeoutMilliseconds, of the rest of a task; -1:
 				     none */
@@ -36,6 +37,8 @@ struct output *output_copy_of(struct text body, struct text headers, struct text
 /* Return the output with .stderr_line set; the old one moves in, and the result is another block.
  * Out of memory: return it unchanged. */
 struct output *output_add_stderr_line(struct output *, struct text line);
+/* The same with .detail; without an output, return a new one. NULL: out of memory, or neither. */
+struct output *output_add_detail(struct output *, struct text detail);
 void output_free(struct output *);
 /* The bytes that it takes in memory, for the limits. */
 size_t output_size(const struct output *);

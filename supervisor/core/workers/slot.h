@@ -24,9 +24,11 @@ struct slot {
 	mtime ready_at;   /* MTIME_NEVER: not yet */
 	const char *
 		ended_for; /* static text: the first reason why we end this life; NULL: we do not */
-	struct exit_info exit; /* of the latest life that ended without being asked */
-	const char *exit_for;  /* ended_for of that life */
-	mtime ended_at;        /* when it ended; MTIME_NEVER: none did */
+	struct output *violation;   /* owned: with .detail, how it broke the protocol; or NULL */
+	struct exit_info exit;      /* of the latest life that ended without being asked */
+	const char *exit_for;       /* ended_for of that life */
+	struct output *exit_output; /* owned: with .detail of that life; or NULL */
+	mtime ended_at;             /* when it ended; MTIME_NEVER: none did */
 
 	/* recycle, in this life */
 	enum recycle_reason due; /* why it is to be replaced */

@@ -137,6 +137,8 @@ static void do_spawn(struct slots *slots, struct slot *slot)
 	slot->due = RECYCLE_NOT;
 	slot->bytes = 0;
 	slot->ended_for = NULL;
+	output_free(slot->violation);
+	slot->violation = NULL;
 	slot->ready_at = MTIME_NEVER;
 	slot->started_at = slots->context->now;
 	slot->boot_until = mtime_after(slot->started_at, slots->context->config.boot_limit);
@@ -345,20 +347,26 @@ static void blame_for_error(struct slots *slots, struct pipe *pipe, struct deliv
 	}
 }
 
-/* No notice for a worker that is leaving. */
-void slots_on_broken(
-	struct slots *slots, struct slot *slot, struct delivery *named, const char *what)
+/* No notice for a worker that is leaving. The detail is kept only if this is why it ends. */
+void slots_on_broken(struct slots *slots, struct slot *slot, struct delivery *named,
+	const char *what, struct output *output)
 {
 	struct pipe *pipe = &slot->pipe;
+	if (slot->is_muted || slot->ended_for) {
+		output_free(output);
+		output = NULL;
+	}
 	if (slot->is_muted)
 		return;
 	slot->is_muted = true;
+	slot->violation = output;
 	pipe->violation = what;
 	blame_for_error(slots, pipe, named);
 	running_blame_killed(pipe);
 	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
-		slots_emit_ending(
-			slots, slot, (struct notice){.kind = NOTICE_WORKER_BROKEN, .what = what});
+		slots_emit_ending(slots, slot,
+			(struct notice){
+				.kind = NOTICE_WORKER_BROKEN, .what = what, .output = output});
 	note_cause(slot, what);
 	slots_step(slots, slot, FACT_BROKEN);
 }
@@ -388,6 +396,9 @@ void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit
 	if (!slot->is_asked) {
 		slot->exit = exit;
 		slot->exit_for = slot->ended_for;
+		output_free(slot->exit_output);
+		slot->exit_output =
+			last_output ? output_add_detail(NULL, last_output->detail) : NULL;
 		slot->ended_at = slots->context->now;
 	}
 	dispatch_slot_stop(slots->dispatch, &slot->pipe);

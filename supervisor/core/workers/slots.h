@@ -79,8 +79,10 @@ void slots_on_ready(struct slots *, struct slot *, mtime computed);
 void slots_on_writable(struct slots *, struct slot *, bool is_writable);
 void slots_on_memory(struct slots *, struct slot *, uint64_t bytes);
 /* Its worker broke the protocol, with a frame that named this open task (NULL: none, or one that it
- * does not have); what: static text. Only the first call in a life counts. */
-void slots_on_broken(struct slots *, struct slot *, struct delivery *named, const char *what);
+ * does not have); what: static text; output: with its detail, or NULL; moves in. Only the first
+ * call in a life counts. */
+void slots_on_broken(struct slots *, struct slot *, struct delivery *named, const char *what,
+	struct output *output);
 /* Kill its worker, which is not to blame; what: why, static text. Its tasks count no attempt. */
 void slots_end_worker(struct slots *, struct slot *, const char *what);
 /* An operator kills a task that its worker has begun (dispatch_kill): end the worker if it has not

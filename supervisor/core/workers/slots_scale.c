@@ -46,6 +46,10 @@ void slots_release(struct slots *slots)
 		starts_end(slots->starts, MTIME_NEVER, MTIME_NEVER);
 	starts_leave_line(slots->starts, &slots->place);
 	timers_release(&slots->timers);
+	for (uint32_t i = 0; i < slots->all.count; i++) {
+		output_free(slots_at(slots, i)->violation);
+		output_free(slots_at(slots, i)->exit_output);
+	}
 	stable_array_release(&slots->all);
 }
 

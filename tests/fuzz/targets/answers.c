@@ -4,6 +4,7 @@
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"
 #include "fuzz/published.h"
+#include "fuzz/shown.h"
 #include "wire/frame.h"
 #include "worker/worker_internal.h"
 
@@ -35,6 +36,15 @@ static void take_output(struct output *output)
 	output_free(output);
 }
 
+/* Whatever the bytes are, they are shown in one line. */
+static void take_fault(const struct event *event)
+{
+	is_broken = event->slot.what[0] != '\0';
+	if (event->slot.output)
+		shown_check(event->slot.output->detail, "");
+	output_free(event->slot.output);
+}
+
 /* Replaces the pool's: checks what the reader reports. */
 void pool_step(struct pool *pool, mtime now, const struct event *event)
 {
@@ -43,7 +53,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 	if (event->kind == SLOT_OUTPUT)
 		take_output(event->slot.output);
 	else if (event->kind == SLOT_BROKEN)
-		is_broken = event->slot.what[0] != '\0';
+		take_fault(event);
 	else
 		FUZZ_REQUIRE(event->kind == SLOT_WRITABLE);
 }

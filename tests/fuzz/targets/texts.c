@@ -91,10 +91,11 @@ static void check_written(struct text t)
 static void check_last_line(struct text t)
 {
 	static struct statistics statistics;
-	struct output output = {.stderr_line = t};
+	struct output output = {.stderr_line = t, .detail = t};
 	statistics_count(
 		&statistics, &(struct notice){.kind = NOTICE_WORKER_DIED, .output = &output});
 	shown_check(text_from(statistics.last_death.stderr_line), "\t");
+	shown_check(text_from(statistics.last_death.detail), "\t");
 }
 
 static void check_reasons(struct text t)

@@ -48,11 +48,28 @@ START_TEST(without_memory_the_output_stays_as_it_is)
 }
 END_TEST
 
+/* To an answer with a line, to one without, and to none. */
+START_TEST(a_detail_is_added)
+{
+	struct output *output = output_add_stderr_line(answer(), TEXT("out of cheese"));
+	output = output_add_detail(output, TEXT("999"));
+	expect_answer(output);
+	ck_assert(text_is(output->stderr_line, TEXT("out of cheese")));
+	ck_assert(text_is(output->detail, TEXT("999")));
+	output_free(output);
+	output = output_add_detail(NULL, TEXT("999"));
+	ck_assert(text_is(output->detail, TEXT("999")));
+	ck_assert_int_eq(output->status, 0);
+	output_free(output);
+	ck_assert_ptr_null(output_add_detail(NULL, TEXT_NONE));
+}
+END_TEST
+
 static Suite *output_suite(void)
 {
 	Suite *suite = suite_create("core/output");
 	UNIT_CASE(suite, "words", last_words_are_added_to_a_copy_of_the_output,
-		without_memory_the_output_stays_as_it_is);
+		without_memory_the_output_stays_as_it_is, a_detail_is_added);
 	return suite;
 }
 

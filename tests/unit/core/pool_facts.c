@@ -201,9 +201,28 @@ START_TEST(a_worker_that_was_ended_shows_why)
 	rig_broken(&rig, 0, 2);
 	rig_gone(&rig, 0, 2);
 	ck_assert_str_eq(pool_slot_facts(rig.pool, 0).exit_for, "bad frame");
+	ck_assert(text_is(pool_slot_facts(rig.pool, 0).exit_detail, TEXT("ca fe")));
+	ck_assert_str_eq(rig.detail, "ca fe");
 	rig_wait(&rig, 4 * MTIME_SECOND);
 	rig_gone(&rig, 0, 3);
 	ck_assert_ptr_null(pool_slot_facts(rig.pool, 0).exit_for);
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 0).exit_detail.len, 0);
+	rig_end(&rig);
+}
+END_TEST
+
+/* A worker that is ended for another reason may write anything. */
+START_TEST(a_detail_belongs_to_its_reason)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_broken(&rig, 0, 1);
+	rig_gone(&rig, 0, 1);
+	ck_assert_str_eq(pool_slot_facts(rig.pool, 0).exit_for, "hard limit");
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 0).exit_detail.len, 0);
 	rig_end(&rig);
 }
 END_TEST
@@ -242,7 +261,7 @@ static Suite *suite(void)
 	UNIT_CASE(s, "facts", a_pool_shows_its_state, tasks_are_counted_where_they_are,
 		a_slot_shows_its_worker, a_crash_loop_is_shown,
 		the_worker_that_failed_most_often_is_shown, a_worker_that_was_ended_shows_why,
-		a_task_has_a_name);
+		a_detail_belongs_to_its_reason, a_task_has_a_name);
 	return s;
 }
 

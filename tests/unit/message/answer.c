@@ -259,6 +259,54 @@ START_TEST(a_refused_frame_names_its_task)
 }
 END_TEST
 
+/* The value that is wrong. */
+static const struct {
+	const char *hex, *detail;
+} detail_cases[] = {
+	{"81 a1'1' cd 03 e7", "999"},
+	{"81 a1'1' cf ff ff ff ff ff ff ff ff", "18446744073709551615"},
+	{"81 a1'1' a3'200'", "the text \"200\""},
+	{"81 a1'1' cb 40 69 00 00 00 00 00 00", "the float 200"},
+	{"81 a1'1' c0", "nil"},
+	{"81 a1'1' c3", "true"},
+	{"81 0a cc c8", "10"},
+	{"81 c3 cc c8", "true"},
+	{"81 ff cc c8", "-1"},
+	{"81 d4 05 00 cc c8", "an extension of type 5"},
+	{"80", "it is empty"},
+	{"81 a6'status' cc c8", "its key is \"status\""},
+	{"82 a4'body' a1'x' 02 80", "its keys are \"body\", 2"},
+	{"86 a1'a' 01 a1'b' 01 a1'c' 01 a1'd' 01 a1'e' 01 a1'f' 01",
+		"its keys are \"a\", \"b\", \"c\", \"d\", ..."},
+	{"82 a1'1' cc c8 a1'0' 82 01 02 03 04", "a map of 2"},
+	{"82 a1'1' cc c8 a1'2' 91 c0", "an array of 1"},
+	{"82 a1'1' cc c8 a1'3' 05", "5"},
+	{"95 c0 cc c8 80 c0 05", "an array of 5"},
+	{"91 a2'hi'", "an array of 1"},
+	{"a5'error'", "the text \"error\""},
+	{"c4 02 ff fe", "2 bytes"},
+	{"82 a1'7' 00 a1'1' cc c8", "0"},
+	{"82 a1'7' a1'5' a1'1' cc c8", "the text \"5\""},
+	{"82 a1'1' cc c8", "5 bytes: 82 a1 31 cc c8"},
+	{"81 a1'1' cc c8 c0", "6 bytes: 81 a1 31 cc c8 c0"},
+	{"'{\"1\":200,\"0\":\"a body\"}'",
+		"22 bytes: 7b 22 31 22 3a 32 30 30 2c 22 30 22 3a 22 61 20 ...; this looks like "
+		"JSON: \"{\"1\":200,\"0\":\"a body\"}\""},
+	/* the first fault counts */
+	{"82 a1'1' a1'x' c0 c0", "the text \"x\""},
+};
+
+START_TEST(a_refusal_shows_what_came)
+{
+	struct bytes frame = from_hex(detail_cases[_i].hex);
+	struct output *output = NULL;
+	struct answer_fault fault;
+	ck_assert_int_eq(answer_read(bytes_text(&frame), &answer_plain_limits, &output, &fault),
+		RC_MALFORMED);
+	ck_assert_str_eq(fault.detail, detail_cases[_i].detail);
+}
+END_TEST
+
 START_TEST(bare_text_is_a_failure_for_corefx)
 {
 	struct answer_limits corefx = answer_plain_limits;
@@ -367,6 +415,10 @@ static Suite *suite(void)
 	UNIT_CASE(s, "frame", the_examples_of_the_protocol_are_read,
 		every_form_of_an_answer_is_read, malformed_answers_are_refused_with_a_reason,
 		bare_text_is_a_failure_for_corefx);
+	TCase *detail = tcase_create("detail");
+	tcase_add_loop_test(
+		detail, a_refusal_shows_what_came, 0, sizeof detail_cases / sizeof *detail_cases);
+	suite_add_tcase(s, detail);
 	UNIT_CASE(s, "id", an_answer_names_its_task, a_refused_frame_names_its_task);
 	UNIT_CASE(s, "sizes", parts_over_their_limits_are_invalid, a_body_of_16_mib_is_read);
 	return s;

@@ -14,6 +14,7 @@ static struct report report = {.pool = "pool",
 	.command = "worker",
 	.queue = "orders",
 	.dead_letters = "orders.dead",
+	.max_body = 16,
 	.wanted = 1};
 
 /* Replaces the function of worker/workers.c. */
@@ -61,7 +62,8 @@ START_TEST(a_blocked_session_is_logged_without_its_key)
 		.reason = REASON_TOO_LARGE};
 	delivery->key = TEXT("acme\n1");
 	ck_assert_ptr_nonnull(strstr(said(LOG_TEXT, &notice),
-		"task 4711 too-large; its session is blocked until wpool session retry or skip"));
+		"task 4711 too-large (a body of 0 bytes; with its headers it is over max_body, 16, "
+		"and 1 MiB); its session is blocked until wpool session retry or skip"));
 	ck_assert_ptr_null(strstr(said(LOG_JSON, &notice), "acme"));
 	delivery_free(delivery);
 }
@@ -203,7 +205,9 @@ START_TEST(a_given_up_task_has_its_reason_and_attempt)
 		{REASON_PROTOCOL, 3, 4, {EXIT_SIGNAL, 9, NULL}, "an unknown status",
 			"protocol-error (an unknown status), attempt 4 of 4"},
 		{REASON_REJECTED, 3, 1, {0}, NULL, "rejected, attempt 1 of 4"},
-		{REASON_TOO_LARGE, -1, 1, {0}, NULL, "too-large"},
+		{REASON_TOO_LARGE, -1, 1, {0}, NULL,
+			"too-large (a body of 0 bytes; with its headers it is over max_body, 16, "
+			"and 1 MiB)"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char expected[200];
@@ -457,6 +461,63 @@ START_TEST(a_summary_leaves_out_what_is_zero)
 }
 END_TEST
 
+/* What came goes with what was wrong: into the line of the worker, and into that of its task. */
+START_TEST(a_protocol_error_has_its_value)
+{
+	struct delivery *delivery = delivery_of("4711", "");
+	struct output *output = output_add_detail(NULL, TEXT("the text \"200\"\x1b"));
+	struct notice broken = {.kind = NOTICE_WORKER_BROKEN,
+		.slot = 3,
+		.output = output,
+		.what = "a status that is no integer"};
+	struct notice died = {.kind = NOTICE_WORKER_DIED,
+		.slot = 3,
+		.output = output,
+		.exit = {.kind = EXIT_SIGNAL, .number = 9},
+		.duration = MTIME_SECOND};
+	struct notice retried = {.kind = NOTICE_TASK_RETRIED,
+		.slot = 3,
+		.delivery = delivery,
+		.output = output,
+		.what = broken.what,
+		.exit = died.exit,
+		.reason = REASON_PROTOCOL,
+		.attempt = 1,
+		.attempts = 3};
+	ck_assert_str_eq(said(LOG_TEXT, &broken),
+		"warn  pool/3[77] worker broke the pipe protocol: a status that is no integer (the "
+		"text \"200\"\\x1b); killing it\n");
+	ck_assert_ptr_nonnull(strstr(said(LOG_TEXT, &died),
+		"worker died: signal 9 (Killed) (the text \"200\"\\x1b); starting another in 1.0 s\n"));
+	ck_assert_str_eq(said(LOG_TEXT, &retried),
+		"warn  pool/3[77] task 4711 protocol-error (a status that is no integer: the text "
+		"\"200\"\\x1b), attempt 1 of 3; retrying\n");
+	retried.what = NULL; /* it died in the middle of a frame */
+	ck_assert_ptr_nonnull(strstr(
+		said(LOG_TEXT, &retried), " (signal 9 (Killed): the text \"200\"\\x1b), attempt"));
+	output_free(output);
+	delivery_free(delivery);
+}
+END_TEST
+
+START_TEST(a_task_that_is_too_large_has_its_size)
+{
+	struct delivery *delivery = delivery_of("4711", "");
+	struct notice notice = {.kind = NOTICE_TASK_GIVEN_UP,
+		.slot = -1,
+		.delivery = delivery,
+		.reason = REASON_TOO_LARGE};
+	delivery->body = TEXT("seventeen bytes..");
+	ck_assert_ptr_nonnull(strstr(said(LOG_TEXT, &notice),
+		"task 4711 too-large (17 bytes, max_body is 16); given up, moving it"));
+	delivery->body = TEXT("small");
+	ck_assert_ptr_nonnull(strstr(said(LOG_TEXT, &notice),
+		"task 4711 too-large (a body of 5 bytes; with its headers it is over max_body, "
+		"16, and 1 MiB); given up"));
+	delivery_free(delivery);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/report");
@@ -464,6 +525,7 @@ static Suite *suite(void)
 		a_failure_has_the_last_line_of_the_worker,
 		a_blocked_session_is_logged_without_its_key, texts_of_others_are_shown_whole,
 		a_line_has_the_trace_of_its_task, a_given_up_task_has_its_reason_and_attempt,
+		a_protocol_error_has_its_value, a_task_that_is_too_large_has_its_size,
 		a_task_without_a_worker_has_no_attempt, a_refused_parcel_is_warned_of_once);
 	UNIT_CASE(s, "pool", commands_are_logged_for_the_pool, a_replaced_worker_has_its_reason,
 		a_summary_leaves_out_what_is_zero,

@@ -55,23 +55,34 @@ static const struct {
 	int answers; /* good ones before it */
 	const char *what;
 	uint64_t task_id;
+	const char *detail; /* its beginning */
 } broken[] = {
-	{"half", 0, "closed its pipe in the middle of a frame", 0},
-	{"closes", 0, "closed its pipe", 0},
-	{"huge", 0, "a frame of no length, or over max_frame", 0},
-	{"zero", 0, "a frame of no length, or over max_frame", 0},
-	{"garbage", 1, NULL /* the decoder's words */, 0},
-	{"blames", 1, "an unknown status", 5},
+	{"half", 0, "closed its pipe in the middle of a frame", 0,
+		"5 of the 10 bytes of a frame came: 00 00 00 06 81"},
+	{"closes", 0, "closed its pipe", 0, ""},
+	{"huge", 0, "a frame over max_frame", 0, "7f ff ff ff is 2147483647, max_frame is "},
+	{"zero", 0, "a frame of no length", 0, "00 00 00 00"},
+	{"garbage", 1, NULL /* the decoder's words */, 0, "2 bytes: 81 c1"},
+	{"blames", 1, "an unknown status", 5, "199"},
 };
 #define BROKEN (int)(sizeof broken / sizeof *broken)
 
-static void expect_broken(struct workers_rig *rig, const char *what, uint64_t task_id)
+static void expect_detail(const struct workers_rig *rig, const char *detail)
+{
+	const char *came = rig->pool->detail;
+	ck_assert_msg(strncmp(came, detail, strlen(detail)) == 0, "%s", came);
+	ck_assert_int_eq(*came == 0, *detail == 0);
+}
+
+static void expect_broken(
+	struct workers_rig *rig, const char *what, uint64_t task_id, const char *detail)
 {
 	const struct event *event = workers_rig_expect(rig, SLOT_BROKEN);
 	ck_assert_ptr_nonnull(event->slot.what);
 	if (what)
 		ck_assert_str_eq(event->slot.what, what);
 	ck_assert_uint_eq(event->slot.task_id, task_id);
+	expect_detail(rig, detail);
 }
 
 static void expect_end_by_kill(struct workers_rig *rig)
@@ -100,7 +111,7 @@ START_TEST(a_protocol_error_is_reported)
 	for (int i = 0; i < broken[at].answers; i++)
 		workers_rig_expect_status(&rig, STATUS_DONE);
 	skip_no_space(&rig);
-	expect_broken(&rig, broken[at].what, broken[at].task_id);
+	expect_broken(&rig, broken[at].what, broken[at].task_id, broken[at].detail);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK); /* to nobody */
 	expect_end_by_kill(&rig);
 }
@@ -116,7 +127,7 @@ START_TEST(answers_are_read_before_a_closed_pipe_is_reported)
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK);
 	skip_no_space(&rig);
-	expect_broken(&rig, "closed its pipe", 0);
+	expect_broken(&rig, "closed its pipe", 0, "");
 	expect_end_by_kill(&rig);
 }
 END_TEST
@@ -180,6 +191,7 @@ START_TEST(an_exit_in_the_middle_of_a_frame_is_no_protocol_error)
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	skip_no_space(&rig);
 	workers_rig_expect_gone(&rig, EXIT_STATUS, 5);
+	expect_detail(&rig, "5 of the 10 bytes of a frame came: 00 00 00 06 81");
 	workers_rig_close(&rig);
 }
 END_TEST

@@ -58,7 +58,7 @@ static void rig_on_publish(void *io, const struct parcel *parcel)
 		kinds[parcel->kind], (unsigned long long)parcel->delivery->tag);
 	if (parcel->delay)
 		rig_note(rig->done, " after %lld", (long long)(parcel->delay / MTIME_MS));
-	if (parcel->output && parcel->output->status == 0)
+	if (parcel->output && parcel->output->status == 0 && parcel->output->stderr_line.len > 0)
 		rig_note(rig->done, " '%.*s'", TEXT_ARGS(parcel->output->stderr_line));
 }
 
@@ -125,6 +125,9 @@ static void rig_on_tell(void *io, const struct notice *notice)
 		rig->latest_life = notice->life;
 	if (notice->what)
 		rig->what = notice->what;
+	if (notice->output)
+		snprintf(
+			rig->detail, sizeof rig->detail, "%.*s", TEXT_ARGS(notice->output->detail));
 	if (notice->reason)
 		rig->reason = notice->reason;
 	if (notice->open)
@@ -366,7 +369,10 @@ void rig_broken_task(struct rig *rig, uint16_t slot, uint64_t task_id)
 void rig_broken(struct rig *rig, uint16_t slot, uint32_t life)
 {
 	rig_step(rig, (struct event){.kind = SLOT_BROKEN,
-			      .slot = {.slot = slot, .life = life, .what = "bad frame"}});
+			      .slot = {.slot = slot,
+				      .life = life,
+				      .what = "bad frame",
+				      .output = output_add_detail(NULL, TEXT("ca fe"))}});
 }
 
 static void gone(struct rig *rig, uint16_t slot, uint32_t life, struct output *words)
@@ -384,7 +390,7 @@ void rig_gone(struct rig *rig, uint16_t slot, uint32_t life)
 void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *words)
 {
 	struct output *output = rig_output(0, NULL);
-	output->stderr_line = text_from(words);
+	output = output_add_stderr_line(output, text_from(words));
 	gone(rig, slot, life, output);
 }
 

@@ -20,6 +20,8 @@ static void note_words(struct pool *pool, struct output *output)
 	struct text words = output ? output->stderr_line : TEXT_NONE;
 	ck_assert_uint_lt(words.len, sizeof pool->words);
 	snprintf(pool->words, sizeof pool->words, "%.*s", TEXT_ARGS(words));
+	snprintf(pool->detail, sizeof pool->detail, "%.*s",
+		TEXT_ARGS(output ? output->detail : TEXT_NONE));
 	output_free(output);
 }
 
@@ -33,7 +35,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 		pool->status[pool->count] = event->slot.output->status;
 		note_words(pool, event->slot.output);
 	}
-	if (event->kind == SLOT_GONE) {
+	if (event->kind == SLOT_GONE || event->kind == SLOT_BROKEN) {
 		note_words(pool, event->slot.output);
 	}
 	pool->count++;

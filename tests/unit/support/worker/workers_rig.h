@@ -12,6 +12,7 @@ struct pool {
 	struct event events[CREWRIG_EVENTS];
 	int32_t status[CREWRIG_EVENTS]; /* SLOT_OUTPUT */
 	char words[2048];               /* of the last SLOT_GONE or SLOT_OUTPUT; empty: none */
+	char detail[512];               /* of the last of these or SLOT_BROKEN; empty: none */
 	size_t count, seen;
 };
 
