@@ -33,7 +33,7 @@ static void add(struct subscriptions *subscriptions, struct connection *connecti
 	struct subscription *latest = &subscriptions->live[subscriptions->count];
 	char buffer[32];
 
-	assert(subscriptions->count < SUBSCRIPTIONS_MAX);
+	assert(subscriptions->count < SUBSCRIPTIONS_PLACES);
 	subscriptions->count++;
 	*latest = (struct subscription){++subscriptions->generation, window};
 	channel_qos(connection, channel, latest->window);
@@ -42,11 +42,11 @@ static void add(struct subscriptions *subscriptions, struct connection *connecti
 }
 
 void subscriptions_widen(struct subscriptions *subscriptions, struct connection *connection,
-	uint16_t channel, struct text queue, uint16_t window)
+	uint16_t channel, struct text queue, uint32_t window)
 {
 	uint32_t missing = window - subscriptions_window(subscriptions);
 
-	assert(missing > 0 && missing <= window);
+	assert(missing > 0 && missing <= window && missing <= UINT16_MAX);
 	add(subscriptions, connection, channel, queue, (uint16_t)missing);
 }
 

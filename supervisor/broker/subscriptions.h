@@ -6,9 +6,11 @@
 
 #include "amqp/channel.h"
 
-/* Enough for steps that double the window up to 65,535. Steps after a pool was scaled are smaller;
- * when all places are taken, the newest consumers are cancelled and replaced by one. */
+/* Of a pool: enough for steps that double the window up to 65,535. Steps after it was scaled are
+ * smaller; when all are taken, the newest consumers are cancelled and replaced by one. */
 #define SUBSCRIPTIONS_MAX 20
+/* Of a channel. A consumer has a window of at most 65,535, their sum may be larger. */
+#define SUBSCRIPTIONS_PLACES 256
 /* Steps of a barrier: the first answer releases what the broker held back, the second shows that it
  * arrived, the third is a reserve. */
 #define SUBSCRIPTIONS_SYNC_STEPS 3
@@ -19,7 +21,7 @@ struct subscription {
 };
 
 struct subscriptions {
-	struct subscription live[SUBSCRIPTIONS_MAX]; /* in order of age */
+	struct subscription live[SUBSCRIPTIONS_PLACES]; /* in order of age */
 	unsigned count;
 	uint32_t generation; /* of the latest */
 	unsigned synced;     /* steps of the barrier */
@@ -28,10 +30,10 @@ struct subscriptions {
 /* The channel is gone, and its consumers with it. */
 void subscriptions_clear(struct subscriptions *);
 uint32_t subscriptions_window(const struct subscriptions *);
-/* Send basic.consume for the difference to window, which is wider than the present one. There must
- * be a free place. The consumer counts as live at once. */
+/* Send basic.consume for the difference to window, which is wider than the present one, by 65,535
+ * at most. There must be a free place. The consumer counts as live at once. */
 void subscriptions_widen(struct subscriptions *, struct connection *, uint16_t channel,
-	struct text queue, uint16_t window);
+	struct text queue, uint32_t window);
 /* Send basic.cancel for the latest consumer, which must exist. It counts as live until
  * subscriptions_drop. */
 void subscriptions_narrow(const struct subscriptions *, struct connection *, uint16_t channel);

@@ -30,7 +30,7 @@ static uint64_t max(uint64_t a, uint64_t b)
 
 /* The window has enough free places to keep the connection busy. Each step is limited in bytes,
  * because the broker loads a whole step into memory at once. A step is about as wide as the window,
- * because the number of consumers is limited too. */
+ * up to READER_STEP_MAX, because the number of consumers is limited too. */
 uint32_t reader_window(uint32_t now, uint64_t held, uint64_t wanted, uint64_t mean)
 {
 	uint64_t places = min(max(FREE_BYTES / (mean + 1), FREE_MIN), FREE_MAX);
@@ -41,7 +41,7 @@ uint32_t reader_window(uint32_t now, uint64_t held, uint64_t wanted, uint64_t me
 		uint64_t twice = min(now, DEAD_LETTERS_BYTES_MAX / (mean + 1));
 		step = min(max(places, twice), 4 * (uint64_t)now);
 	}
-	uint64_t wide = min(min(now + step, wanted), READER_WINDOW_MAX);
+	uint64_t wide = min(min(now + min(step, READER_STEP_MAX), wanted), READER_WINDOW_MAX);
 	return (uint32_t)max(wide, now);
 }
 
@@ -59,9 +59,9 @@ static void widen(struct reader *r)
 		rest = min(rest, r->what->limit - r->matched);
 	uint32_t window = reader_window(
 		now, held_of(r), unsettled + rest, r->looked > 0 ? r->bytes / r->looked : 0);
-	if (window > now && r->subscriptions.count < SUBSCRIPTIONS_MAX - SUBSCRIPTIONS_SYNC_STEPS)
+	if (window > now && r->subscriptions.count < READER_CONSUMERS_MAX)
 		subscriptions_widen(&r->subscriptions, r->client.connection, READER_CHANNEL,
-			r->what->queue, (uint16_t)window);
+			r->what->queue, window);
 }
 
 /* Wait for the answers to the requests that widened the window before the barrier begins. */
@@ -121,7 +121,8 @@ static void advance(struct reader *r)
 		widen(r);
 		if (held_of(r) == subscriptions_window(&r->subscriptions)) {
 			if (!r->is_sated)
-				r->short_of = "no more can be held unacknowledged at once";
+				r->short_of = "no more can be held unacknowledged at once; replay "
+					      "or drop some, then look again";
 			r->state = READER_SETTLING;
 		}
 	}

@@ -14,8 +14,13 @@
 #include "publish/broker_client.h"
 
 #define READER_CHANNEL 1
-/* The most unacked messages at once: the widest window, less the steps of the barrier. */
-#define READER_WINDOW_MAX (65535 - SUBSCRIPTIONS_SYNC_STEPS)
+/* The most unacked messages at once. What stays must be held until all is read: a quorum queue puts
+ * what is handed back in front, so a second look would see the same messages again. */
+#define READER_WINDOW_MAX    1000000
+#define READER_CONSUMERS_MAX (SUBSCRIPTIONS_PLACES - SUBSCRIPTIONS_SYNC_STEPS)
+/* The most by which the window is widened at once: what a replay has published and is not confirmed
+ * must fit into UNCONFIRMED_MAX. */
+#define READER_STEP_MAX 32768
 
 enum reader_fate {
 	READER_STAYS,

@@ -1,6 +1,7 @@
 /* wpool dead-letters: reading leaves everything in place, and a replay loses nothing, whatever
  * happens to it, and publishes the message as it was. */
 #include "harness/command.h"
+#include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/scratch.h"
 #include "harness/terminal.h"
@@ -9,6 +10,7 @@
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ARGUMENTS 24
@@ -81,6 +83,61 @@ START_TEST(reading_keeps_count_and_order)
 		RUN_VERB("show", 0, "--json"), "\"count\":50,\"looked_at\":50,\"complete\":true");
 	command_expect_text(RUN_VERB("list", 0, "--limit", "20"), "20 of 50 messages");
 	expect_many(fixture.dead, 50);
+}
+END_TEST
+
+/* Post bodies 0 to count - 1 as dead letters, fast. */
+static void publish_many(int count)
+{
+	char *path = scratch_path(fixture.folder, "letters");
+	FILE *file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	for (int i = 0; i < count; i++)
+		fprintf(file, "%d\n", i);
+	ck_assert_int_eq(fclose(file), 0);
+	char *header = scratch_text("x-wpool-queue=%s", fixture.queue);
+	const char *const arguments[] = {"publish", "--queue", fixture.dead, "--lines", "--header",
+		header, "--broker", broker_url(fixture.broker), path, NULL};
+	struct proc *proc = fixture_wpool(arguments);
+	ck_assert_int_eq(proc_wait(proc), 0);
+	client_expect_ready(fixture.client, fixture.dead, count);
+}
+
+/* All bodies from `from` to below `to` are read, each once. */
+static void expect_shown(int from, int to)
+{
+	json_t *shown = control_parse(RUN_VERB("show", 0, "--json")), *message;
+	const json_t *messages = json_object_get(shown, "messages");
+	bool *seen = calloc((size_t)to, sizeof *seen);
+	size_t i;
+	ck_assert(json_is_true(json_object_get(shown, "complete")));
+	ck_assert_int_eq((int)json_array_size(messages), to - from);
+	json_array_foreach(messages, i, message)
+	{
+		int body = atoi(control_text(message, "body"));
+		ck_assert_msg(body >= from && body < to && !seen[body], "%d is wrong", body);
+		seen[body] = true;
+	}
+	free(seen);
+	json_decref(shown);
+	client_expect_ready(fixture.client, fixture.dead, to - from);
+}
+
+/* A consumer's window has 65,535 places at most; all that stay are held at once. */
+START_TEST(more_than_a_window_is_read)
+{
+	enum { COUNT = 66000, DROPPED = 100 };
+	client_declare(fixture.client, fixture.dead, _i ? CLIENT_CLASSIC : CLIENT_QUORUM);
+	publish_many(COUNT);
+	expect_shown(0, COUNT);
+	command_expect_text(RUN_VERB("drop", 0, "--yes", "--limit", scratch_text("%d", DROPPED)),
+		"100 dropped; 65,900 left in ");
+	expect_shown(DROPPED, COUNT);
+	command_expect_text(RUN_VERB("replay", 0, "--match", "x-wpool-queue=elsewhere"),
+		"0 matched, 0 replayed");
+	command_expect_text(run_verb("replay", NULL, 0), "65,900 matched, 65,900 replayed");
+	client_expect_ready(fixture.client, fixture.queue, COUNT - DROPPED);
+	client_purge(fixture.client, fixture.queue);
 }
 END_TEST
 
@@ -689,9 +746,10 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("dead letters", {reading_keeps_count_and_order, 2},
-		{list_and_show_print_messages, 1}, {match_and_limit_select_messages, 1},
-		{drop_removes_matching_messages, 1}, {replay_of_everything_asks_first, 1},
-		{fingerprint_selects_one_message, 2}, {skip_leaves_out_the_first_that_match, 1},
+		{more_than_a_window_is_read, 2}, {list_and_show_print_messages, 1},
+		{match_and_limit_select_messages, 1}, {drop_removes_matching_messages, 1},
+		{replay_of_everything_asks_first, 1}, {fingerprint_selects_one_message, 2},
+		{skip_leaves_out_the_first_that_match, 1},
 		{address_may_come_from_standard_input, 1},
 		{replayed_task_starts_at_first_attempt, 1}, {killed_replay_loses_nothing, 2},
 		{replay_stops_when_connection_is_lost, 1},
