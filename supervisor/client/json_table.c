@@ -26,6 +26,21 @@ static struct text activity_of(const json_t *worker, char buffer[JSON_COLUMN_SIZ
 	return text_from(buffer);
 }
 
+/* "half, 3.0 s ago". A supervisor of another version has none. */
+static struct text progress_of(const json_t *worker, char buffer[JSON_COLUMN_SIZE])
+{
+	char age[JSON_CELL_SIZE];
+	const json_t *text = json_cell_find(worker, "task.progress.text");
+	int len = (int)json_string_length(text);
+
+	if (json_cell_value(worker, "task.progress.age_s") < 0)
+		return TEXT_NONE;
+	snprintf(buffer, JSON_COLUMN_SIZE, "%.*s%s%.*s ago", len < 160 ? len : 160,
+		len > 0 ? json_string_value(text) : "", len > 0 ? ", " : "",
+		TEXT_ARGS(json_cell_span(worker, "task.progress.age_s", age)));
+	return text_from(buffer);
+}
+
 struct text json_column_text(
 	const struct json_column *column, const json_t *member, char buffer[JSON_COLUMN_SIZE])
 {
@@ -47,6 +62,8 @@ struct text json_column_text(
 		return state;
 	case JSON_ACTIVITY:
 		return activity_of(member, buffer);
+	case JSON_PROGRESS:
+		return progress_of(member, buffer);
 	case JSON_PLAIN:
 		return json_cell_plain(member, column->path, buffer);
 	case JSON_NUMBER:

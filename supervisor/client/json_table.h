@@ -12,6 +12,7 @@ enum json_column_kind {
 	JSON_LIST,     /* of texts */
 	JSON_STATE,    /* of a pool; shows it if a pool should consume and does not */
 	JSON_ACTIVITY, /* of a worker: its task, or how its last processes failed */
+	JSON_PROGRESS, /* of its task: the text, and its age; empty: there is none */
 	JSON_PLAIN,
 	JSON_NUMBER, /* this and a pair are empty if there is no such member, so that a column that
 			no row has is left out */

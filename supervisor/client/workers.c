@@ -6,7 +6,8 @@
 static const char help[] =
 	"The workers of a running wpool serve: slot, process, what it uses, and its oldest task, by\n"
 	"the id that wpool cancel takes, and by its correlation id, else its message id, else its\n"
-	"delivery tag, with the time since it began. OPEN is how many tasks it has begun.\n"
+	"delivery tag, with the time since it began, and what it last reported (status -1). OPEN is\n"
+	"how many tasks it has begun.\n"
 	"CPU is the share of one processor over the life of the process. For a slot whose last\n"
 	"processes failed, TASK shows how the last one ended.\n";
 
@@ -24,6 +25,7 @@ static const struct json_column columns[] = {
 	{TEXT_TABLE_FIGURES("ID"), JSON_PLAIN, "task.id", NULL},
 	{TEXT_TABLE_FIGURES("FOR"), JSON_SPAN, "task.for_s", NULL},
 	{{.title = "TASK"}, JSON_ACTIVITY, NULL, NULL},
+	{{.title = "PROGRESS"}, JSON_PROGRESS, NULL, NULL},
 };
 
 static int print(const struct api_command *q, const json_t *answer)

@@ -1,10 +1,15 @@
 /* GET /v1/workers: each slot, its process, and the oldest task that it works on. */
+#include "base/utf8.h"
 #include "control/answer.h"
 #include "control/routes.h"
 #include "core/tasks/delivery.h"
+#include "core/tasks/output.h"
 #include "os/clock.h"
 #include "os/proc_usage.h"
 #include "runtime/report.h"
+
+/* Of a progress report, of which the core keeps 128 bytes, if each is shown as four characters. */
+#define PROGRESS_TEXT_SIZE 513
 
 static const char *state_of(const struct slot_facts *slot)
 {
@@ -28,6 +33,20 @@ static const char *state_of(const struct slot_facts *slot)
 	__builtin_unreachable();
 }
 
+/* The text is the worker's and may contain parts of a message, so only operators get it. null:
+ * the task has reported none. */
+static json_t *json_of_progress(const struct delivery *task, bool is_operator)
+{
+	char text[PROGRESS_TEXT_SIZE];
+
+	if (!task->progress)
+		return json_null();
+	utf8_copy_escaped(text, sizeof text, task->progress->body);
+	return json_pack("{s:o, s:o}", "text",
+		is_operator ? json_text(text_from(text)) : json_null(), "age_s",
+		control_json_since(task->progress_at));
+}
+
 /* The publisher chose the name, and it may be secret, so only operators get it. */
 static json_t *json_of_task(const struct slot_facts *slot, bool is_operator)
 {
@@ -35,10 +54,10 @@ static json_t *json_of_task(const struct slot_facts *slot, bool is_operator)
 
 	if (!slot->head)
 		return json_null();
-	return json_pack("{s:I, s:o, s:o, s:i}", "id", (json_int_t)slot->head->id, "name",
+	return json_pack("{s:I, s:o, s:o, s:i, s:o}", "id", (json_int_t)slot->head->id, "name",
 		is_operator ? json_text(delivery_name(slot->head, name)) : json_null(), "for_s",
 		control_json_span(clock_now() - slot->head->begun_at), "attempt",
-		slot->head->attempt + 1);
+		slot->head->attempt + 1, "progress", json_of_progress(slot->head, is_operator));
 }
 
 static json_t *json_of_process(pid_t pid)

@@ -1,5 +1,6 @@
 /* The HTTP API: each endpoint shows the state, over the socket and over TCP. */
 #include "harness/control.h"
+#include "harness/command.h"
 #include "harness/deadline.h"
 #include "harness/exposition.h"
 #include "harness/http.h"
@@ -76,6 +77,31 @@ START_TEST(workers_are_listed)
 	ck_assert_str_eq(control_text(json_object_get(worker, "task"), "name"), "the long one");
 	ck_assert_int_eq(control_number(worker, "task", "attempt"), 1);
 	ck_assert_int_eq(json_integer_value(json_object_get(worker, "tasks_answered")), 1);
+}
+END_TEST
+
+/* The latest report (status -1) of the running task. Over TCP its text is not shown. */
+START_TEST(progress_of_a_task_is_listed)
+{
+	static const char *const environment[] = {"WPOOL_HTTP_LISTEN=127.0.0.1:0", NULL};
+	struct proc *serve = fixture_serve_program("wpool", environment,
+		scratch_text("- {queue: %s, command: [\"%s\"], workers: 1}\n", fixture.queue,
+			fixture_built("workers/echo")));
+	proc_expect(serve, "metrics and health: http://127.0.0.1:0 (port ");
+	char *where = scratch_text("127.0.0.1:%d", atoi(strstr(proc_stderr(serve), "(port ") + 6));
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "x",
+			.headers = {{"X-Progress", "3"}, {"X-Until", fixture_release_path("x")}}});
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (!strstr(control_get("/v1/workers", 200), "\"3 of 3\""))
+		fixture_poll(deadline, 5, "the latest progress is listed");
+	control_expect_text(RUN(0, "workers"), "3 of 3, ");
+	char *far = http_get(where, "/v1/workers", 200);
+	ck_assert_ptr_null(strstr(far, "of 3"));
+	control_expect_text(far, "\"progress\":{\"text\":null,\"age_s\":");
+	fixture_release("x");
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	fixture_stop(serve);
 }
 END_TEST
 
@@ -289,9 +315,10 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("control", {health_endpoints_answer, 1}, {status_shows_the_supervisor, 1},
-		{pools_are_listed, 1}, {workers_are_listed, 1}, {lists_are_filtered_by_pool, 1},
-		{metrics_are_correct_and_well_formed, 1}, {crash_loop_is_not_ready, 1},
-		{missing_queue_is_not_ready, 1}, {lost_broker_is_not_ready, 1},
-		{drain_is_not_ready, 1}, {requests_do_not_leak_memory, 1},
-		{requests_do_not_leak_memory_in_crash_loop, 1}, {tcp_is_read_only, 1});
+		{pools_are_listed, 1}, {workers_are_listed, 1}, {progress_of_a_task_is_listed, 1},
+		{lists_are_filtered_by_pool, 1}, {metrics_are_correct_and_well_formed, 1},
+		{crash_loop_is_not_ready, 1}, {missing_queue_is_not_ready, 1},
+		{lost_broker_is_not_ready, 1}, {drain_is_not_ready, 1},
+		{requests_do_not_leak_memory, 1}, {requests_do_not_leak_memory_in_crash_loop, 1},
+		{tcp_is_read_only, 1});
 }

@@ -234,9 +234,9 @@ static void handle(struct wpool_task *task, void *context)
 	say(wpool_task_header(task, "X-Begin"));
 	leak(number_in(task, "X-Leak-Mib", 0));
 	work_for(number_in(task, "X-Sleep-Ms", 0));
+	send_progress(task);
 	work_until(wpool_task_header(task, "X-Until"));
 	misbehave(task);
-	send_progress(task);
 	if (hand_backs > 0)
 		hand_back(task, hand_backs - 1);
 	else

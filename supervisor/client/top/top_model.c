@@ -23,6 +23,7 @@ static const struct json_column worker_columns[] = {
 	{TEXT_TABLE_FIGURES("IN PIPE"), JSON_NUMBER, "tasks_in_pipe", NULL},
 	{TEXT_TABLE_FIGURES("FOR"), JSON_SPAN, "task.for_s", NULL},
 	{{.title = "TASK"}, JSON_ACTIVITY, NULL, NULL},
+	{{.title = "PROGRESS"}, JSON_PROGRESS, NULL, NULL},
 };
 
 void top_model_init(struct top_model *model, mtime now)

@@ -58,6 +58,7 @@ static double value_of(
 	switch (column->kind) {
 	case JSON_STATE:
 	case JSON_ACTIVITY:
+	case JSON_PROGRESS:
 	case JSON_TEXT:
 		return NAN;
 	case JSON_RATE:
@@ -112,7 +113,7 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 	const struct json_column *column = &table->columns[table->sort - 1];
 	char buffer_a[JSON_COLUMN_SIZE], buffer_b[JSON_COLUMN_SIZE];
 	bool is_text = column->kind == JSON_STATE || column->kind == JSON_ACTIVITY ||
-		       column->kind == JSON_TEXT;
+		       column->kind == JSON_PROGRESS || column->kind == JSON_TEXT;
 	int order =
 		is_text ? compare_texts(text_of_cell(table, a, column, buffer_a),
 				  text_of_cell(table, b, column, buffer_b))

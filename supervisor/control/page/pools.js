@@ -41,12 +41,17 @@ const WORKER_COLUMNS = [
 const WORKER_LOOKS = {idle: "is-quiet", busy: "", failing: "is-bad", killed: "is-bad"};
 const WORKERS_SHOWN = 50;
 
+/* What it reported last (status -1); over TCP only when. */
+function progressOf(progress) {
+	return progress ? [`${progress.text ? `${progress.text}, ` : "progress "}${asSpan(progress.age_s)} ago`] : [];
+}
+
 /* Over TCP a task has no name. */
 function taskOf(worker) {
 	const parts = [];
 
 	if (worker.task)
-		parts.push(worker.task.name ?? "at work");
+		parts.push(worker.task.name ?? "at work", ...progressOf(worker.task.progress));
 	else if (worker.last_exit)
 		parts.push(`${worker.last_exit.exit}, ${asSpan(worker.last_exit.age_s)} ago`);
 	if (typeof worker.next_start_s === "number")

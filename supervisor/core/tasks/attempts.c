@@ -1,6 +1,9 @@
 /* A task arrives, and its attempts end: carry out what settle.h decides, and emit it. */
 #include "core/tasks/tasks_internal.h"
 
+/* Bytes of a progress report that are kept, to be shown. */
+#define PROGRESS_KEPT 128
+
 /* A notice about a delivery, with what is known of its worker and its last answer. */
 static void emit(struct tasks *tasks, enum notice_kind kind, const struct delivery *delivery,
 	enum reason reason)
@@ -376,8 +379,23 @@ void tasks_answered(struct tasks *tasks, struct delivery *delivery, enum outcome
 	tasks_finish(tasks, delivery, (struct ending){.outcome = outcome});
 }
 
-void tasks_progress(struct tasks *tasks, const struct delivery *delivery, struct output *output)
+/* A text is cut after a whole character. Without memory the one before stays. */
+static void keep_progress(struct delivery *delivery, struct text text, mtime now)
 {
+	size_t len = text.len < PROGRESS_KEPT ? text.len : PROGRESS_KEPT;
+	while (len < text.len && len > 0 && ((uint8_t)text.ptr[len] & 0xc0) == 0x80)
+		len--;
+	struct output *kept = output_copy_of(text_of(text.ptr, len), TEXT_NONE, TEXT_NONE);
+	if (!kept)
+		return;
+	output_free(delivery->progress);
+	delivery->progress = kept;
+	delivery->progress_at = now;
+}
+
+void tasks_progress(struct tasks *tasks, struct delivery *delivery, struct output *output)
+{
+	keep_progress(delivery, output->body, tasks->context->now);
 	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_PROGRESS,
 					  .slot = delivery->pipe->slot,
 					  .life = delivery->pipe->life,

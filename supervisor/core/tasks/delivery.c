@@ -25,6 +25,8 @@ void delivery_free(struct delivery *delivery)
 	if (!delivery)
 		return;
 	output_free(delivery->parcel.output);
+	if (delivery->progress)
+		output_free(delivery->progress);
 	if (delivery->rest)
 		output_free(delivery->rest);
 	delivery->is_freed = true;

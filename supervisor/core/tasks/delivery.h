@@ -80,11 +80,13 @@ struct delivery {
 	uint32_t life;       /* of that worker */
 	struct output *rest; /* owned; with a key: the rest of its work, which the next attempt gets
 				in place of its body and headers; or NULL */
-	struct parcel parcel; /* ANSWERED: what must be confirmed before the ack */
+	struct output *progress; /* owned: the latest of that attempt, cut; or NULL */
+	struct parcel parcel;    /* ANSWERED: what must be confirmed before the ack */
 	mtime queued_at;
 	mtime failed_at; /* with a key: its first attempt since it was delivered; attempt is
 			    above 0 */
 	size_t size;     /* of bytes */
+	mtime progress_at;
 
 	/* from the broker */
 	uint32_t returns; /* x-delivery-count; 0 where the queue does not count */

@@ -551,6 +551,15 @@ static struct delivery *choose(
 	return *ret_pipe ? next : NULL;
 }
 
+/* Of an earlier attempt. */
+static void forget_progress(struct delivery *delivery)
+{
+	if (!delivery->progress)
+		return;
+	output_free(delivery->progress);
+	delivery->progress = NULL;
+}
+
 enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_invalid)
 {
@@ -566,6 +575,7 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 			*ret_invalid = delivery;
 			return DISPATCH_INVALID;
 		}
+		forget_progress(delivery);
 		/* A publisher can set any number of attempts, also the maximum. */
 		uint16_t before = delivery->attempt;
 		uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));

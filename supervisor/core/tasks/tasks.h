@@ -86,7 +86,7 @@ void tasks_on_queue_found(struct tasks *, const struct event *);
 void tasks_answered(
 	struct tasks *, struct delivery *, enum outcome, struct output *, mtime counted_until);
 /* The worker reported the task's progress; output moves in. */
-void tasks_progress(struct tasks *, const struct delivery *, struct output *);
+void tasks_progress(struct tasks *, struct delivery *, struct output *);
 /* The worker ended, and its pipe was stopped: the attempt of the task that is to blame (pipe.h) has
  * failed, the other tasks wait again. last_output (may be NULL) moves in. */
 void tasks_worker_gone(struct tasks *, struct pipe *, struct exit_info, struct output *last_output);

@@ -263,6 +263,23 @@ START_TEST(a_page_has_as_many_lines_as_the_terminal)
 }
 END_TEST
 
+/* Over TCP the text is null. */
+START_TEST(progress_is_shown_with_its_age)
+{
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 1)), 0);
+	take(TOP_ASK_WORKERS,
+		"{\"workers\": [{\"slot\": 0, \"task\": {\"name\": \"a\", \"progress\": {\"text\": \"7 of 9\", "
+		"\"age_s\": 3}}}, {\"slot\": 1, \"task\": {\"name\": \"b\", \"progress\": {\"text\": null, "
+		"\"age_s\": 4}}}, {\"slot\": 2, \"task\": {\"name\": \"c\", \"progress\": null}}]}",
+		0);
+	draw(WIDTH, 24, 0);
+	EXPECT_IN("PROGRESS", "PROGRESS");
+	EXPECT_IN("7 of 9", "7 of 9, 3.0 s ago");
+	EXPECT_IN("4.0 s ago", " b ");
+	ck_assert_ptr_null(strstr(line_with(" c"), "ago"));
+}
+END_TEST
+
 /* The columns at the right are cut. */
 START_TEST(names_of_pools_are_whole_in_a_narrow_terminal)
 {
@@ -406,6 +423,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(model_case, set_up, tear_down);
 	tcase_add_test(model_case, a_rate_is_the_growth_since_the_last_answer);
 	tcase_add_test(model_case, two_answers_within_a_moment_give_no_rate);
+	tcase_add_test(model_case, progress_is_shown_with_its_age);
 	tcase_add_test(model_case, a_counter_that_fell_gives_no_rate);
 	tcase_add_test(model_case, sorting_rows_keeps_the_chosen_pool);
 	tcase_add_test(model_case, columns_of_sessions_come_with_sessions);

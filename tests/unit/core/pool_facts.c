@@ -211,6 +211,40 @@ START_TEST(a_worker_that_was_ended_shows_why)
 }
 END_TEST
 
+static void report_progress(struct rig *rig, const char *text)
+{
+	struct output *output = output_copy_of(text_from(text), TEXT_NONE, TEXT_NONE);
+	output->status = STATUS_PROGRESS;
+	rig_answer_this(rig, 0, 1, output);
+}
+
+/* The latest, cut after a whole character; the next attempt has none. */
+START_TEST(a_running_task_shows_its_progress)
+{
+	struct rig rig;
+	char text[131];
+	rig_start(&rig, rig_config(1, 2));
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	ck_assert_ptr_null(pool_slot_facts(rig.pool, 0).head->progress);
+	report_progress(&rig, "half");
+	rig_wait(&rig, MTIME_SECOND);
+	report_progress(&rig, "most");
+	const struct delivery *head = pool_slot_facts(rig.pool, 0).head;
+	ck_assert(text_is(head->progress->body, TEXT("most")));
+	ck_assert_int_eq(head->progress_at, rig.now);
+	memset(text, 'x', 127);
+	strcpy(text + 127, "\xc3\xa4");
+	report_progress(&rig, text);
+	ck_assert_uint_eq(head->progress->body.len, 127);
+	rig_answer(&rig, 0, 200);
+	ck_assert_ptr_null(pool_slot_facts(rig.pool, 0).head->progress);
+	report_progress(&rig, "");
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 0).head->progress->body.len, 0);
+	rig_end(&rig);
+}
+END_TEST
+
 /* A worker that is ended for another reason may write anything. */
 START_TEST(a_detail_belongs_to_its_reason)
 {
@@ -261,7 +295,8 @@ static Suite *suite(void)
 	UNIT_CASE(s, "facts", a_pool_shows_its_state, tasks_are_counted_where_they_are,
 		a_slot_shows_its_worker, a_crash_loop_is_shown,
 		the_worker_that_failed_most_often_is_shown, a_worker_that_was_ended_shows_why,
-		a_detail_belongs_to_its_reason, a_task_has_a_name);
+		a_detail_belongs_to_its_reason, a_running_task_shows_its_progress,
+		a_task_has_a_name);
 	return s;
 }
 
