@@ -2,6 +2,7 @@
 
 #include "base/list.h"
 #include "http/crowd.h"
+#include "http/flood.h"
 #include "os/clock.h"
 #include "os/loop.h"
 
@@ -240,16 +241,26 @@ static void close_clients(struct http *http)
 static void accept_clients(struct http *http, int listener)
 {
 	struct sockaddr_storage peer = {.ss_family = AF_UNIX};
+	struct flood flood = {0};
+	bool is_flooded = flood_is_on(listener);
+	unsigned kept = 0, away = 0;
 	struct client *client;
 
-	for (unsigned i = 0; i < TURN_CLIENTS && (client = first_client(http, CLIENT_FREE)); i++) {
+	while (kept < TURN_CLIENTS && away < FLOOD_AWAY &&
+		(client = first_client(http, CLIENT_FREE))) {
 		socklen_t len = sizeof peer;
 		int fd = accept4(
 			listener, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0)
 			return;
-		client->fd = fd;
 		client->address = crowd_address(&peer);
+		if (is_flooded && !flood_admits(&flood, client->address)) {
+			flood_turn_away(fd);
+			away++;
+			continue;
+		}
+		kept++;
+		client->fd = fd;
 		client->is_refused =
 			peer.ss_family == AF_UNIX && http->admits && !http->admits(http->ctx, fd);
 		http->arriving = client;

@@ -1,5 +1,6 @@
 /* The HTTP server in the loop answers and refuses requests; no client delays another one. */
 #include "http/http.h"
+#include "http/flood.h"
 #include "http/listener.h"
 #include "os/clock.h"
 #include "os/loop.h"
@@ -350,6 +351,62 @@ START_TEST(a_crowd_pushes_out_its_own)
 }
 END_TEST
 
+/* A listener whose queue has so many places. */
+static struct listener listen_with(int places)
+{
+	struct listener tcp;
+	ck_assert_int_eq(listener_open_address("127.0.0.1:0", &tcp), RC_OK);
+	ck_assert_int_eq(listen(tcp.fd, places), 0);
+	return tcp;
+}
+
+/* The queue is full of connections from one address, and one of another is the last in it: it is
+ * answered in its turn, not behind all the others. */
+START_TEST(a_flood_is_turned_away)
+{
+	static const char request[] = "GET /tcp HTTP/1.0\r\n\r\n";
+	enum { MANY = 60 };
+	struct listener tcp = listen_with(MANY + 4);
+	int fds[MANY];
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = tcp_client(&tcp, "127.0.0.1");
+		ck_assert(send_all(fds[i], request, sizeof request - 1));
+	}
+	int scraper = tcp_client(&tcp, "127.0.0.2");
+	ck_assert(send_all(scraper, request, sizeof request - 1));
+	http_listen(http, tcp.fd);
+	ck_assert_int_eq(read_answer(scraper), 200);
+	ck_assert_uint_le(asked, 1 + FLOOD_SHARE);
+	for (int i = 0; i < MANY; i++)
+		close(fds[i]);
+	http_free(http);
+	listener_close(&tcp);
+	http = http_new(loop, PLACES, on_request, NULL);
+	http_listen(http, listener.fd);
+}
+END_TEST
+
+/* A quarter of the queue is no flood: nobody is turned away. */
+START_TEST(a_short_queue_is_answered_whole)
+{
+	static const char request[] = "GET /tcp HTTP/1.0\r\n\r\n";
+	enum { MANY = 16 };
+	struct listener tcp = listen_with(4 * MANY);
+	int fds[MANY];
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = tcp_client(&tcp, "127.0.0.1");
+		ck_assert(send_all(fds[i], request, sizeof request - 1));
+	}
+	http_listen(http, tcp.fd);
+	for (int i = 0; i < MANY; i++)
+		ck_assert_int_eq(read_answer(fds[i]), 200);
+	http_free(http);
+	listener_close(&tcp);
+	http = http_new(loop, PLACES, on_request, NULL);
+	http_listen(http, listener.fd);
+}
+END_TEST
+
 static bool is_admitted;
 
 static bool admits(void *ctx, int fd)
@@ -471,6 +528,7 @@ static Suite *suite(void)
 		&an_answer_that_takes_work_delays_no_other,
 		&a_client_that_does_not_read_delays_no_other, &oversized_requests_are_refused,
 		&half_requests_do_not_keep_their_connection, &a_crowd_pushes_out_its_own,
+		&a_flood_is_turned_away, &a_short_queue_is_answered_whole,
 		&a_peer_that_is_not_admitted_is_marked, &http_free_closes_all_connections,
 		&a_waiting_answer_goes_on_when_woken, &a_waiting_answer_ends_with_its_peer,
 		&a_half_closed_peer_still_gets_its_answer, &http_finish_ends_waiting_answers};
