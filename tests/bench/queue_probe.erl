@@ -21,6 +21,20 @@ spawn(fun() ->
                 end
         end
     end,
+    %% The write-ahead log that all quorum queues share may end when one of them is deleted (wal_down); its supervisor starts
+    %% it again, and the next attempt succeeds.
+    Delete = fun Again(Name, Attempts) ->
+        case Look(Name) of
+            {ok, Q} ->
+                Result = (catch rabbit_amqqueue:delete(Q, false, false, <<"bench">>)),
+                case Result of
+                    {ok, _} -> ok;
+                    _ when Attempts > 1 -> timer:sleep(100), Again(Name, Attempts - 1);
+                    _ -> error({not_deleted, Name, Result})
+                end;
+            _ -> ok
+        end
+    end,
     try (fun Watch(Queue) ->
         receive
             {tcp, Socket, "watch " ++ Name} ->
@@ -30,10 +44,7 @@ spawn(fun() ->
                 gen_tcp:send(Socket, "stopped\n"),
                 Watch(none);
             {tcp, Socket, "delete " ++ Name} ->
-                case Look(Name) of
-                    {ok, Q} -> rabbit_amqqueue:delete(Q, false, false, <<"bench">>);
-                    _ -> ok
-                end,
+                Delete(Name, 100),
                 gen_tcp:send(Socket, "deleted\n"),
                 Watch(none);
             {tcp_closed, Socket} -> ok
