@@ -121,6 +121,33 @@ START_TEST(operator_controls_a_pool)
 }
 END_TEST
 
+START_TEST(operator_kills_a_task)
+{
+	static const char slot[] = "document.querySelector('.controls input[placeholder=slot]')";
+	serve(true);
+	struct browser *browser = open_page();
+	enter_token(browser, TOKEN);
+	browser_await(browser, scratch_text("%s !== null", slot));
+	json_decref(browser_value(browser, scratch_text("%s.value = '7'", slot)));
+	click(browser, BUTTON("Kill its task"));
+	click(browser, BUTTON("Really kill its task?"));
+	browser_await(browser, "document.querySelector('.outcome').textContent === 'There is no "
+			       "worker in this slot.'");
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){
+			.body = "held", .headers = {{"X-Until", fixture_release_path("held")}}});
+	browser_await(browser, "document.querySelector('[data-slot=\"0\"] .state').textContent === "
+			       "'busy'");
+	json_decref(browser_value(browser, scratch_text("%s.value = '0'", slot)));
+	click(browser, BUTTON("Give up its task"));
+	click(browser, BUTTON("Really give up its task?"));
+	browser_await(browser, "document.querySelector('.outcome').textContent === 'Done: kill'");
+	fixture_release("held");
+	control_await_figure("totals", "done", 1);
+	browser_free(browser);
+}
+END_TEST
+
 START_TEST(operator_handles_dead_letters)
 {
 	serve(true);
@@ -167,5 +194,6 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("page operators", {without_the_token_there_is_no_such_part, 2},
-		{operator_controls_a_pool, 1}, {operator_handles_dead_letters, 1});
+		{operator_controls_a_pool, 1}, {operator_kills_a_task, 1},
+		{operator_handles_dead_letters, 1});
 }

@@ -75,7 +75,9 @@ function addCarefulButton(node, text, act) {
 /* ---- a pool ---- */
 
 class PoolControls {
-	constructor(name) {
+	/* workersOf(): as they are shown. */
+	constructor(name, workersOf) {
+		this.workersOf = workersOf;
 		this.path = `v1/pools/${encodeURIComponent(name)}`;
 		this.node = make("div", {class: "controls"});
 		const row = this.node.appendChild(make("div", {class: "acts"}));
@@ -85,6 +87,10 @@ class PoolControls {
 		this.workers = row.appendChild(make("input", {type: "text", size: 8, placeholder: "4, 2..8, auto",
 			"aria-label": `Workers of ${name}`}));
 		addButton(row, "Scale", () => this.order(`scale?workers=${encodeURIComponent(this.workers.value)}`));
+		this.slot = row.appendChild(make("input", {type: "text", size: 4, placeholder: "slot",
+			"aria-label": `Slot of a worker of ${name}`}));
+		addCarefulButton(row, "Kill its task", () => this.kill(""));
+		addCarefulButton(row, "Give up its task", () => this.kill("&give_up=true"));
 		this.show = addButton(row, "Dead letters", () => this.letters.open());
 		this.outcome = this.node.appendChild(make("p", {class: "outcome"}));
 		this.letters = new Letters(this.path, name);
@@ -94,6 +100,15 @@ class PoolControls {
 	take(pool) {
 		this.pause.hidden = pool.state === "paused";
 		this.resume.hidden = !this.pause.hidden;
+	}
+
+	/* The id of the task that is shown: a later one of the same worker is not killed. */
+	kill(what) {
+		const worker = this.workersOf().find(({slot}) => String(slot) === this.slot.value.trim());
+
+		if (worker?.task)
+			return this.order(`kill?slot=${worker.slot}&task=${worker.task.id}${what}`);
+		setText(this.outcome, worker ? `The worker in slot ${worker.slot} has no task.` : "There is no worker in this slot.");
 	}
 
 	async order(verb) {

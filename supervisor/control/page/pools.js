@@ -263,7 +263,7 @@ class PoolInside {
 			this.controls = null;
 			return;
 		}
-		this.controls ??= new PoolControls(this.row.name);
+		this.controls ??= new PoolControls(this.row.name, () => this.all ?? []);
 		if (!this.controls.node.parentNode)
 			this.node.prepend(this.controls.node);
 		this.controls.take(pool);
