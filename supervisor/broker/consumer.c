@@ -222,16 +222,6 @@ static void pursue_consuming(struct consumer *consumer, mtime now)
 
 /* ---------- at rest, ordered ---------- */
 
-/* From RabbitMQ 4 on a quorum queue without a limit of its own has one of 20. */
-static bool has_default_limit(struct text version)
-{
-	unsigned major = 0;
-
-	for (size_t i = 0; i < version.len && version.ptr[i] >= '0' && version.ptr[i] <= '9'; i++)
-		major = major * 10 + (unsigned)(version.ptr[i] - '0');
-	return major >= 4;
-}
-
 /* Only a policy can make the operator's setting true. A client cannot see one. */
 static void warn_of_default_limit(struct consumer *consumer)
 {
@@ -240,7 +230,7 @@ static void warn_of_default_limit(struct consumer *consumer)
 	if (ordered->is_default_logged || !consumer->config->is_return_free ||
 		topology_order(&consumer->topology) == QUEUE_ORDER_HIDDEN ||
 		queue_probe_has_limit(consumer->probe) ||
-		!has_default_limit(connection_peer_version(consumer->connection)))
+		!queue_probe_has_default_limit(connection_peer_version(consumer->connection)))
 		return;
 	ordered->is_default_logged = true;
 	channel_log_line(consumer->log, LOG_WARN,
@@ -688,19 +678,14 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 	case AMQP_CHANNEL_OPENED:
 		declare(consumer, now);
 		break;
+	case AMQP_EXCHANGE_DECLARED:
+	case AMQP_QUEUE_BOUND:
 	case AMQP_QUEUE_DECLARED:
 		if (consumer->state == COUNTING)
 			on_counted(consumer, event, now);
 		else if (consumer->state == DECLARING &&
 			 topology_next(&consumer->topology, consumer->connection,
 				 consumer->config->channel))
-			rest(consumer, now);
-		break;
-	case AMQP_EXCHANGE_DECLARED:
-	case AMQP_QUEUE_BOUND:
-		if (consumer->state == DECLARING &&
-			topology_next(&consumer->topology, consumer->connection,
-				consumer->config->channel))
 			rest(consumer, now);
 		break;
 	case AMQP_CONSUME_OK:

@@ -89,6 +89,15 @@ bool queue_probe_has_limit(const struct queue_probe *probe)
 	return find(probe, TEXT(KEY_LIMIT)) != NULL;
 }
 
+bool queue_probe_has_default_limit(struct text version)
+{
+	unsigned major = 0;
+
+	for (size_t i = 0; i < version.len && version.ptr[i] >= '0' && version.ptr[i] <= '9'; i++)
+		major = major * 10 + (unsigned)(version.ptr[i] - '0');
+	return major >= 4;
+}
+
 /* ---------- the broker's text ---------- */
 
 /* Take what stands before the first `end` off *rest, and `end` with it. False: there is none. */

@@ -62,6 +62,8 @@ bool queue_probe_refused(struct queue_probe *, uint16_t code, struct text reason
 int64_t queue_probe_limit(const struct queue_probe *);
 /* Likewise: it was declared with an x-delivery-limit. */
 bool queue_probe_has_limit(const struct queue_probe *);
+/* From RabbitMQ 4 on a quorum queue without a limit of its own has one of 20. */
+bool queue_probe_has_default_limit(struct text version);
 const char *queue_order_name(enum queue_order);
 
 #endif
