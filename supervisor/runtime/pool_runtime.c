@@ -146,11 +146,16 @@ static void on_log_line(void *ctx, enum log_level level, const char *text)
 static bool create_token(
 	struct pool_runtime *runtime, const struct runtime_shared *tools, uint32_t seed)
 {
-	const struct pool_token_origin origin = {.run = tools->mark,
+	char host[POOL_TOKEN_HOST_MAX + 1] = "";
+	const struct pool_token_origin origin = {.host = host,
+		.pid = (int)getpid(),
+		.run = tools->mark,
 		.serial = runtime->serial,
 		.place = runtime->place,
 		.seed = seed};
 
+	if (gethostname(host, POOL_TOKEN_HOST_MAX) < 0)
+		host[0] = 0;
 	return pool_token_init(&runtime->token, &runtime->pool_config, runtime->config.queue,
 		&origin, &runtime->log, tools->guard);
 }

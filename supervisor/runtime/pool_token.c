@@ -8,9 +8,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#define HOST_MAX 64
 
 _Static_assert(POOL_SET_MAX <= GUARD_LEASES, "each pool has a lease");
 
@@ -78,12 +75,10 @@ static void on_lease(void *io, mtime until)
 /* "web-1/4711/2/0123abcd...": readable, and unique even if host and pid come again. */
 static void name_holder(struct pool_token *token, const struct pool_token_origin *origin)
 {
-	char host[HOST_MAX + 1] = "";
+	bool is_valid = *origin->host && token_holder_is_valid(text_from(origin->host));
 
-	if (gethostname(host, HOST_MAX) < 0 || !token_holder_is_valid(text_from(host)))
-		snprintf(host, sizeof host, "host");
-	snprintf(token->holder, sizeof token->holder, "%s/%d/%u/%s", host, (int)getpid(),
-		origin->serial, origin->run);
+	snprintf(token->holder, sizeof token->holder, "%s/%d/%u/%s",
+		is_valid ? origin->host : "host", origin->pid, origin->serial, origin->run);
 }
 
 static bool has_token(const struct pool_config *config)

@@ -9,6 +9,7 @@
 #include "message/handover.h"
 
 #define POOL_TOKEN_QUEUE_MAX 255
+#define POOL_TOKEN_HOST_MAX  64
 
 struct guard;
 
@@ -28,6 +29,8 @@ struct pool_token {
 
 /* Which pool of which process it is. */
 struct pool_token_origin {
+	const char *host; /* at most POOL_TOKEN_HOST_MAX bytes */
+	int pid;
 	const char *run; /* a random number of this process, as digits */
 	uint32_t serial; /* of the pool, in this process */
 	uint16_t place;
