@@ -18,9 +18,10 @@ void session_disinherit(struct session *session)
 	}
 }
 
+/* One that waits to run alone has its past, too. */
 static bool has_past(const struct session *session, const struct delivery *delivery)
 {
-	return delivery && !session_is_at_work(session) &&
+	return delivery && delivery->state != DELIVERY_SENT &&
 	       (delivery == session->front || delivery->rest);
 }
 

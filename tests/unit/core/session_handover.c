@@ -31,6 +31,28 @@ START_TEST(a_parked_task_is_handed_over)
 }
 END_TEST
 
+START_TEST(the_attempts_of_one_that_waits_to_run_alone_are_handed_over)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.concurrency = 2;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a b");
+	rig_answer_task(&rig, 0, 1, 2, 500);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 1);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_turn(&rig); /* a runs alone, b waits for that */
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_answer_task(&rig, 0, 2, 4, 200);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1, hand over b normal 1 later 0, close");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(paused_and_blocked_sessions_are_handed_over)
 {
 	struct rig rig;
@@ -280,6 +302,7 @@ static Suite *session_handover_suite(void)
 {
 	Suite *suite = suite_create("core/session_handover");
 	UNIT_CASE(suite, "leave", a_parked_task_is_handed_over,
+		the_attempts_of_one_that_waits_to_run_alone_are_handed_over,
 		paused_and_blocked_sessions_are_handed_over, a_rest_is_handed_over,
 		what_the_broker_knows_is_not_handed_over);
 	UNIT_CASE(suite, "deaths", after_three_deaths_redelivered_messages_run_alone_and_named,
