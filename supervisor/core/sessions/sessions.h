@@ -122,6 +122,8 @@ void sessions_forget_lost(struct sessions *, struct delivery *);
 void sessions_reattached(struct sessions *, struct delivery *, mtime now);
 /* Give up all that is detached, and what was inherited. */
 void sessions_give_up_all(struct sessions *, mtime now);
+/* Resume what operators have paused. */
+void sessions_resume_all(struct sessions *, mtime now);
 
 /* Call hand_over for what the next holder must know. */
 void sessions_hand_over(const struct sessions *,

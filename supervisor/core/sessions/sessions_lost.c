@@ -128,6 +128,13 @@ void sessions_give_up_all(struct sessions *sessions, mtime now)
 	}
 }
 
+void sessions_resume_all(struct sessions *sessions, mtime now)
+{
+	for (uint32_t i = sessions->count; i-- > 0;)
+		if (sessions->all[i]->is_paused)
+			sessions_pause(sessions, sessions->all[i], false, now);
+}
+
 /* Of those without a key, the first that is lost comes back before the others. A message that is
  * another one waited for a worker, or its ack was lost. A suspect that waits is replaced by its
  * redelivery, which has the broker's present counts. */

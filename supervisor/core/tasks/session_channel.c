@@ -176,10 +176,12 @@ void tasks_on_token_held(struct tasks *tasks, const struct event *event)
 		sessions_take_over(tasks->sessions, &event->token.handed[i], now);
 }
 
+/* Operators command the next holder, which knows nothing of their orders here. */
 void tasks_on_token_lost(struct tasks *tasks)
 {
 	tasks->is_standby = true;
 	sessions_give_up_all(tasks->sessions, tasks->context->now);
+	sessions_resume_all(tasks->sessions, tasks->context->now);
 	if (tasks_is_consuming(tasks)) {
 		source_leave(&tasks->source);
 		tasks_take_acked(tasks);

@@ -336,6 +336,27 @@ START_TEST(without_its_token_a_pool_ends_its_keyed_tasks)
 }
 END_TEST
 
+/* Its operators command the next holder. */
+START_TEST(without_its_token_a_pool_pauses_no_session)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_HELD, true);
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "a");
+	token(&rig, TOKEN_LOST, false);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	token(&rig, TOKEN_HELD, true);
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	rig_forget(&rig);
+	keyed_deliver(&rig, "a");
+	rig_expect(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
 /* Any supervisor may run it twice; and one that has lost its token loses it once. */
 START_TEST(without_its_token_a_pool_goes_on_with_what_has_no_key)
 {
@@ -390,6 +411,7 @@ static Suite *sessions_lost_suite(void)
 	UNIT_CASE(suite, "token", a_standby_has_workers_and_does_not_consume,
 		without_an_orderly_leave_redelivered_ones_wait, what_is_attached_again_is_not_held,
 		without_its_token_a_pool_ends_its_keyed_tasks,
+		without_its_token_a_pool_pauses_no_session,
 		without_its_token_a_pool_goes_on_with_what_has_no_key, a_token_may_be_lost_at_once);
 	return suite;
 }
