@@ -224,9 +224,10 @@ static void ignore_confirm(void *ctx, uint64_t instance, enum publish_fate fate)
 	(void)ctx, (void)instance, (void)fate;
 }
 
-static void ignore_delivered(void *ctx, uint64_t instance, uint64_t tag)
+static void ignore_delivered(
+	void *ctx, uint64_t instance, uint64_t tag, const struct broker_connection *connection)
 {
-	(void)ctx, (void)instance, (void)tag;
+	(void)ctx, (void)instance, (void)tag, (void)connection;
 }
 
 static void ignore_limit(void *ctx, uint64_t instance)

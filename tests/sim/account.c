@@ -52,7 +52,8 @@ static void on_stored(void *ctx, uint64_t instance, const struct copy_facts *fac
 	const char *queue, struct text body)
 {
 	struct account *account = ctx;
-	uint32_t id = account_id(body);
+	bool is_token = strcmp(queue, account->token) == 0;
+	uint32_t id = is_token ? 0 : account_id(body);
 
 	sim_require(instance < ACCOUNT_INSTANCES_MAX - account->aliases,
 		"a message that never stops being copied");
@@ -82,6 +83,8 @@ static void on_settled(void *ctx, uint64_t instance, bool acked, bool requeued)
 	struct account *account = ctx;
 	uint32_t id = account->id_of[instance];
 
+	if (!id)
+		return;
 	sim_trace("broker: message %u, copy %llu: %s", id, (unsigned long long)instance,
 		acked      ? "acked"
 		: requeued ? "requeued"
@@ -100,17 +103,22 @@ static void on_confirm(void *ctx, uint64_t for_instance, enum publish_fate fate)
 {
 	struct account *account = ctx;
 
+	if (!for_instance)
+		return;
 	if (fate == PUBLISH_RETURNED)
 		message_of(account, account->id_of[for_instance])->returned++;
 	if (fate == PUBLISH_STORED)
 		account->may_ack[for_instance] = true;
 }
 
-static void on_delivered(void *ctx, uint64_t instance, uint64_t tag)
+static void on_delivered(
+	void *ctx, uint64_t instance, uint64_t tag, const struct broker_connection *connection)
 {
 	struct account *account = ctx;
 
-	order_delivered(account->order, instance, account->requeues[instance], tag);
+	if (account->id_of[instance])
+		order_delivered(
+			account->order, instance, account->requeues[instance], tag, connection);
 }
 
 /* The broker's own policy, and no promise of ours. */
@@ -118,6 +126,7 @@ static void on_limit(void *ctx, uint64_t instance)
 {
 	struct account *account = ctx;
 
+	sim_require(account->id_of[instance], "the broker drops a token");
 	cover_mark(COVER_TROUBLE, TROUBLE_LIMIT, 0);
 	message_of(account, account->id_of[instance])->forgiven = true;
 	order_dropped(account->order, account->id_of[instance]);

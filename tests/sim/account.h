@@ -54,7 +54,8 @@ struct order;
 struct account {
 	struct order *order;                /* borrowed */
 	const char *queue, *replies, *dead; /* names of the run's queues; borrowed */
-	uint32_t messages;                  /* ids 1 to this */
+	const char *token; /* the queue of the token, whose messages have no account: id 0 */
+	uint32_t messages; /* ids 1 to this */
 	struct message_account message[ACCOUNT_MESSAGES_MAX + 1];
 	uint32_t id_of[ACCOUNT_INSTANCES_MAX]; /* by instance */
 	struct copy_facts facts[ACCOUNT_INSTANCES_MAX];
@@ -66,7 +67,8 @@ struct account {
 	uint8_t ended[ACCOUNT_INSTANCES_MAX];
 	/* bit (1u << number): the supervisor stops in order: ended attempts must not be requeued */
 	uint32_t stops;
-	uint32_t refusals; /* those that closed a channel themselves, which requeues what it had */
+	uint32_t refusals;     /* those that closed a channel themselves, or lost the token, which
+				  requeues what they had */
 	bool drops_unroutable; /* the pools' policy */
 	bool channels_fail;    /* faults of this run close publish channels, so publishes are probes
 				*/
@@ -81,7 +83,7 @@ extern const char *const temper_names[TEMPER_COUNT];
 void account_clear(struct account *);
 /* The callbacks by which a broker reports to this account. */
 struct broker_watch account_watch(struct account *);
-/* The id in the first four bytes of a body. */
+/* The id in the first four bytes of a body, which is no token's. */
 uint32_t account_id(struct text body);
 /* A worker answered done for this instance: its ack is allowed. */
 void account_done(struct account *, uint64_t instance, uint32_t id);

@@ -220,6 +220,7 @@ static bool may_send(const struct pool_runtime *runtime)
 	       tasks->send_again == MTIME_NEVER &&
 	       !(tasks->sessions && tasks->source.state == SOURCE_IS_CLOSING) &&
 	       tasks->outbox.bytes <= runtime->config.outbox_limit &&
+	       runtime->world->now >= runtime->hand.careful_until &&
 	       !(is_exclusive && tasks->dispatch.in_pipes > 0);
 }
 
@@ -331,10 +332,11 @@ void blame_term(struct pool_runtime *runtime, struct worker *worker)
 
 void blame_kill(struct pool_runtime *runtime, struct worker *worker)
 {
-	/* Where an abort is the cause, nobody's attempt counts. A worker that is too large is
-	 * killed at its report, whatever was aborted in it: then any of its tasks may have made it
-	 * so. */
-	worker->is_judged |= workers_has_aborted(worker) && !worker->reports_memory;
+	/* Where an abort or the loss of the token is the cause, nobody's attempt counts. A worker
+	 * that is too large is killed at its report, whatever was aborted in it: then any of its
+	 * tasks may have made it so. */
+	worker->is_judged |= (workers_has_aborted(worker) || runtime->hand.is_standby) &&
+			     !worker->reports_memory;
 	if (workers_have_many(runtime))
 		blame_open(worker, REASON_CRASHED, ENDED_KILLED);
 }

@@ -26,6 +26,11 @@ void broker_answer_mistakes(struct broker *broker)
 	broker->answers_mistakes = true;
 }
 
+void broker_expect_unannounced(struct broker *broker, const char *queue)
+{
+	broker->unannounced = queue;
+}
+
 struct broker *broker_new(struct random *random, const struct broker_watch *watch)
 {
 	struct broker *broker = calloc(1, sizeof *broker);

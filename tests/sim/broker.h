@@ -43,8 +43,9 @@ struct broker_watch {
 	void (*on_settled)(void *ctx, uint64_t instance, bool acked, bool requeued);
 	/* The broker sends the confirm of a publish that broker_note_publish announced. */
 	void (*on_confirm)(void *ctx, uint64_t for_instance, enum publish_fate fate);
-	/* A consumer with acks gets an instance. */
-	void (*on_delivered)(void *ctx, uint64_t instance, uint64_t tag);
+	/* A consumer with acks gets an instance on this connection. */
+	void (*on_delivered)(
+		void *ctx, uint64_t instance, uint64_t tag, const struct broker_connection *);
 	/* An instance was returned more often than its queue allows, and is gone. */
 	void (*on_limit)(void *ctx, uint64_t instance);
 	void *ctx;
@@ -58,9 +59,15 @@ void broker_set_release(struct broker *, enum broker_release);
  * announced. Before, both end the run. */
 void broker_answer_mistakes(struct broker *);
 
+/* Accept publishes to this queue that were not announced. The name is borrowed. */
+void broker_expect_unannounced(struct broker *, const char *queue);
+
 /* Let quorum queues log settlements late: a channel waits after
  * limit commands. */
 void broker_log_late(struct broker *, uint32_t limit);
+
+/* True: a queue has not logged a settlement that was sent to it. */
+bool broker_is_logging(const struct broker *);
 
 /* Let quorum queues notice the end of a channel late, after close-ok. Until then it counts as a
  * consumer, and what it held is unacked. What was on its way to it comes back, too, and counts as

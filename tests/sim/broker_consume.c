@@ -312,7 +312,7 @@ static void deliver(struct broker_connection *connection, uint16_t number,
 	peer_send_content(&connection->out, number, properties, stored_body(stored));
 	keep_unacked(connection->broker, channel, entry, stored);
 	if (!entry->no_ack)
-		watch->on_delivered(watch->ctx, stored->instance, stored->tag);
+		watch->on_delivered(watch->ctx, stored->instance, stored->tag, connection);
 }
 
 /* It takes no number: the next delivery has the same. */

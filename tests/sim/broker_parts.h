@@ -125,7 +125,8 @@ struct broker {
 	bool alarm;
 	amqp_pool_t pool; /* of the method that is read */
 	const struct release *release;
-	bool answers_mistakes; /* instead of ending the run */
+	bool answers_mistakes;   /* instead of ending the run */
+	const char *unannounced; /* a queue that takes unannounced publishes; NULL: none does */
 	struct scratch scratch;
 };
 

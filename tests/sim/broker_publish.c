@@ -20,10 +20,12 @@ void broker_note_publish(struct broker_connection *connection, uint16_t number, 
 static struct noted take_note(
 	const struct broker *broker, struct broker_channel *channel, uint64_t seq)
 {
+	bool is_announced =
+		!broker->unannounced || strcmp(channel->routing_key, broker->unannounced) != 0;
 	struct link *link = list_first(&channel->noted);
 	struct noted noted;
 
-	if (!link && broker->answers_mistakes)
+	if (!is_announced || (!link && broker->answers_mistakes))
 		return (struct noted){.seq = seq};
 	sim_require(link, "a publish that no parcel announced");
 	noted = *CONTAINER_OF(link, struct noted, place);

@@ -11,6 +11,20 @@ void broker_log_late(struct broker *broker, uint32_t limit)
 	broker->commands_limit = limit;
 }
 
+bool broker_is_logging(const struct broker *broker)
+{
+	for (const struct link *link = broker->connections.next; link != &broker->connections;
+		link = link->next) {
+		const struct broker_connection *connection =
+			CONTAINER_OF(link, struct broker_connection, place);
+
+		for (uint16_t i = 1; i < connection->channel_count; i++)
+			if (connection->channels[i].logged < connection->channels[i].sent_on)
+				return true;
+	}
+	return false;
+}
+
 static struct stored *stored_at(struct link *link)
 {
 	return CONTAINER_OF(link, struct stored, place);

@@ -8,9 +8,11 @@
 #include "sim/order_verbs.h"
 #include "sim/reload.h"
 #include "sim/supervisor.h"
+#include "sim/tokens.h"
 
-#define PURGES_IN_1000 300
-#define PAUSE_MAX_S    (35 * 60) /* longer than the broker's ack timeout */
+#define PURGES_IN_1000   300
+#define RESTLESS_IN_1000 8
+#define PAUSE_MAX_S      (35 * 60) /* longer than the broker's ack timeout */
 
 static struct supervisor *any_supervisor(struct world *world)
 {
@@ -93,7 +95,7 @@ static void replies_come_and_go(struct world *world)
 static void stand_still(struct world *world, struct supervisor *supervisor)
 {
 	cover_mark(COVER_OPERATOR, OPERATOR_FREEZE, supervisor->state);
-	supervisor->frozen = random_below(&world->random, 300);
+	supervisor->frozen = random_below(&world->random, world->order.has_token ? 3000 : 300);
 	sim_trace("supervisor %u stands still", supervisor->number);
 }
 
@@ -105,6 +107,23 @@ static void pause(struct world *world)
 	world_set_time(world, world->now + span);
 }
 
+/* Its channel is closed, or its queue is purged or deleted. */
+static void trouble_token(
+	struct world *world, struct client_link *link, const struct pool_runtime *runtime)
+{
+	uint32_t what = random_below(&world->random, 100);
+
+	if (!world->order.has_token)
+		return;
+	if (what < 10 && world->order.token_vanishes)
+		broker_delete(world->broker, WORLD_TOKEN);
+	else if (what < 20 && world->order.token_vanishes)
+		broker_purge(world->broker, WORLD_TOKEN);
+	else if (link->up && !link->is_dark)
+		broker_close_channel(
+			link->peer, tokens_channel(runtime, link_publishes(link)), 406);
+}
+
 /* The only consumer of a queue with a single active one is cancelled when the queue is deleted. */
 static void trouble_link(struct world *world, enum trouble what)
 {
@@ -114,8 +133,14 @@ static void trouble_link(struct world *world, enum trouble what)
 
 	if (!supervisor_is_alive(supervisor))
 		return;
-	if (what == TROUBLE_CUT)
+	if (what == TROUBLE_CUT && world->order.has_token && random_chance(&world->random, 300))
+		link_darken(link);
+	else if (what == TROUBLE_CUT)
 		link_cut(link, false);
+	else if (what == TROUBLE_TOKEN)
+		trouble_token(world, link, runtime);
+	else if (link->is_dark)
+		return;
 	else if (what == TROUBLE_CHANNELS && link->up)
 		close_a_channel(link, (link->runtime ? link->runtime : runtime)->channel);
 	else if (what == TROUBLE_CONNECTIONS && link->up)
@@ -167,7 +192,8 @@ static __attribute__((noinline)) void any_trouble(struct world *world)
 {
 	static const enum trouble troubles[] = {TROUBLE_CUT, TROUBLE_CHANNELS, TROUBLE_CONNECTIONS,
 		TROUBLE_CANCEL, TROUBLE_REPLIES, TROUBLE_DEAD, TROUBLE_QUEUE, TROUBLE_RETRY_QUEUES,
-		TROUBLE_ALARM, TROUBLE_NACKS, TROUBLE_AGE, TROUBLE_FREEZE, TROUBLE_PAUSE};
+		TROUBLE_ALARM, TROUBLE_NACKS, TROUBLE_AGE, TROUBLE_FREEZE, TROUBLE_PAUSE,
+		TROUBLE_TOKEN};
 	enum trouble what =
 		troubles[random_below(&world->random, sizeof troubles / sizeof *troubles)];
 
@@ -256,6 +282,8 @@ void chance_round(struct world *world)
 	uint32_t what = random_scaled((uint32_t)(chance >> 32), 1000);
 
 	advance(world, (uint32_t)chance);
+	if (world->order.is_restless && random_chance(&world->order.random, RESTLESS_IN_1000))
+		operate(world);
 	if (world->order.is_on)
 		order_verbs_chance(world);
 	steer_kill_chance(world);

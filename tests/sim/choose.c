@@ -22,7 +22,8 @@ static void choose_retries(struct random *random, struct settle_policy *policy)
 static uint16_t choose_supervisors(struct world *world)
 {
 	uint32_t chance = random_below(&world->random, 100);
-	uint32_t count = chance < 50 || world->order.is_on ? 1 : chance < 85 ? 2 : SUPERVISORS_MAX;
+	bool is_alone = world->order.is_on && !world->order.has_token;
+	uint32_t count = chance < 50 || is_alone ? 1 : chance < 85 ? 2 : SUPERVISORS_MAX;
 
 	return (uint16_t)(count < world->settings->supervisors ? count
 							       : world->settings->supervisors);

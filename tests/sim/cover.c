@@ -7,6 +7,7 @@
 #include "sim/account.h"
 #include "sim/cover_command.h"
 #include "sim/cover_never.h"
+#include "sim/order_takeover.h"
 #include "sim/settings.h"
 
 #include "amqp/connection.h"
@@ -79,6 +80,9 @@ static const char *const open_tasks[] = {"none", "one", "several"};
 static const char *const ids[ID_COUNT] = {"right", "missing", "answered", "foreign", "unknown"};
 static const char *const concurrencies[] = {"one", "more"};
 static const char *const suspects[SUSPECT_COUNT] = {"sent", "answered", "failed"};
+static const char *const takeovers[TAKEOVER_COUNT] = {"orderly", "delayed", "careful", "lost",
+	"guard-kills", "held", "named", "handed-paused", "handed-parked", "handed-blocked",
+	"handed-rest", "handed-poison"};
 static const char *const once[] = {"seen"};
 
 #define NAMES(names) names, sizeof names / sizeof *names
@@ -118,6 +122,7 @@ static const struct table tables[COVER_TABLE_COUNT] = {
 	[COVER_ENDED] = {"worker-ended", NAMES(endings), NAMES(open_tasks), 0},
 	[COVER_ID] = {"output-id", NAMES(ids), NAMES(concurrencies), 0},
 	[COVER_SUSPECT] = {"suspect", NAMES(suspects), NAMES(yes_no), 0},
+	[COVER_TAKEOVER] = {"takeover", NAMES(takeovers), NAMES(once), 0},
 };
 
 void cover_code(unsigned code, bool of_channel)

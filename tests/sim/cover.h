@@ -36,7 +36,8 @@
 	X(COVER_TEMPER, "task's temper, how it ended")                                             \
 	X(COVER_ENDED, "worker with concurrency: how it ended, open tasks")                        \
 	X(COVER_ID, "output: the id that it names, concurrency")                                   \
-	X(COVER_SUSPECT, "concurrency: a task, a suspect or not")
+	X(COVER_SUSPECT, "concurrency: a task, a suspect or not")                                  \
+	X(COVER_TAKEOVER, "token: what happened to it and with it")
 
 enum cover_table {
 #define X(table, name) table,

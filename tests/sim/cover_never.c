@@ -17,6 +17,10 @@ static const struct line rare[] = {
 	{"outbox-move", "sending", "probing", "the last confirm but a probe publishes a copy"},
 	{"operator", "drain", "leaves", "the end of a run meets one that leaves"},
 	{"delivery", "DELIVERY_QUEUED", "released", "an operator discards it"},
+	{"takeover", "handed-parked handed-blocked handed-rest", "seen",
+		"the active one is stopped in that state, and its successor gets the message"},
+	{"event", "TOKEN_NAMED TOKEN_WINDOW", "drains forced",
+		"a stop between a publish and its confirm"},
 };
 
 #define NOT_FINAL                                                                                  \
@@ -27,7 +31,6 @@ static const struct line rare[] = {
 /* clang-format off */
 static const struct line never[] = {
 	{"event", "SESSION_COMMAND", "forced", "no run orders anything of one that is forced"},
-	{"event", "TOKEN_HELD TOKEN_LOST TOKEN_NAMED TOKEN_WINDOW", NULL, "no supervisor of a run has a token"},
 	{"source", "SOURCE_UP", "SOURCE_IS_CONSUMING SOURCE_IS_RESTED SOURCE_IS_CLOSING",
 		"the end of the channel before it is told first"},
 	{"source", NULL, "OLDER_EPOCH", "no channel machine tells that; see core_epochs"},
@@ -79,7 +82,8 @@ static const struct line never[] = {
 	{"reason", "REASON_NONE", "PARCEL_RETRY PARCEL_DEAD_LETTER ACK_DROPPED REJECT PARK BLOCK", "no reason"},
 	{"reason", "REASON_UNROUTABLE REASON_REPLY_INVALID REASON_REPLY_REFUSED", "PARK BLOCK",
 		"no session waits for a reply"},
-	{"reason", "REASON_COMES_BACK REASON_RENEWAL_REFUSED", "PARK BLOCK", "without a key"},
+	{"reason", "REASON_COMES_BACK", "PARK", "it is given up, or blocks its session"},
+	{"reason", "REASON_RENEWAL_REFUSED", "PARK BLOCK", "without a key"},
 	{"reason", "REASON_NO_SESSION REASON_BAD_SESSION REASON_SESSION_CLOSED", NOT_FAILED " PARK BLOCK",
 		"its session is over, or none"},
 	{"reason", "REASON_KILLED", NOT_FAILED " ACK_DROPPED BLOCK", "an operator decides"},

@@ -108,7 +108,8 @@ static void do_publish(void *io, const struct parcel *parcel)
 	facts = copies_of(&runtime->config.policy, parcel, &facts, runtime->world->now);
 	instance = account_publish(
 		&runtime->world->account, instance, account_id(parcel->delivery->body));
-	broker_note_publish(peer, runtime->channel, parcel->seq.number, instance, &facts);
+	if (!runtime->supervisor->links[0].is_dark)
+		broker_note_publish(peer, runtime->channel, parcel->seq.number, instance, &facts);
 	mark(runtime, EFFECT_PUBLISH);
 	cover_mark(COVER_PARCEL, parcel->kind,
 		parcel->refusals || parcel->losses ? FATE_PUBLISHED_AGAIN : FATE_PUBLISHED);
@@ -188,6 +189,10 @@ static void on_given_up(struct pool_runtime *runtime, const struct notice *notic
 
 	if (runtime->world->order.message[id].is_disposed)
 		return;
+	if (runtime->hand.held[id].is_poison && notice->reason == REASON_COMES_BACK) {
+		runtime->world->account.message[id].excused = true;
+		return;
+	}
 	if (order_has_key(&runtime->world->order, id))
 		facts.attempt = order_failures(runtime, id);
 	copies_give_up(&runtime->config.policy, &runtime->world->account.message[id],
@@ -228,19 +233,29 @@ static void do_emit(void *io, const struct notice *notice)
 			notice->reason);
 }
 
-/* There is no next holder yet. */
 static void do_hand_over(void *io, const struct session_handover *handover)
 {
-	(void)io;
-	(void)handover;
+	struct pool_runtime *runtime = io;
+
+	order_takeover_passes(runtime, handover);
+	if (runtime->token.channel)
+		pool_token_hand_over(&runtime->token, handover);
 }
 
 static void do_window(void *io, uint32_t window)
 {
-	(void)io;
-	(void)window;
+	struct pool_runtime *runtime = io;
+
+	pool_token_name_window(&runtime->token, window);
+}
+
+static void do_name(void *io, const struct session_handover *handover)
+{
+	struct pool_runtime *runtime = io;
+
+	order_takeover_names(runtime, handover);
+	pool_token_name(&runtime->token, handover);
 }
 
 const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_hand_over, do_window,
-	do_hand_over};
+	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_name, do_window, do_hand_over};

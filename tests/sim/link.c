@@ -2,6 +2,7 @@
 
 #include "sim/cover.h"
 #include "sim/fail.h"
+#include "sim/tokens.h"
 
 #include <stdlib.h>
 
@@ -16,11 +17,13 @@ static void on_opened(struct client_link *link)
 	link->up = true;
 	if (link->runtime) {
 		consumer_up(link->runtime->consumer, link->connection);
+		tokens_up(link->runtime, link->connection);
 		return;
 	}
 	EACH_POOL(supervisor, runtime)
 	{
 		publisher_up(runtime->publisher, link->connection, now);
+		tokens_publish_up(runtime, link->connection);
 	}
 }
 
@@ -35,10 +38,30 @@ static struct pool_runtime *runtime_of(const struct client_link *link, uint16_t 
 	return runtime;
 }
 
+static void on_consume_event(struct pool_runtime *runtime, const struct amqp_event *event)
+{
+	mtime now = runtime->world->now;
+
+	if (runtime->token.channel && tokens_is_channel(event->channel))
+		tokens_on_event(runtime, event, now);
+	else
+		consumer_on_event(runtime->consumer, event, now);
+}
+
+static void on_publish_event(struct client_link *link, const struct amqp_event *event)
+{
+	struct pool_runtime *runtime = tokens_publisher(link->supervisor, event->channel);
+	mtime now = link->world->now;
+
+	if (runtime)
+		token_channel_on_publish_event(runtime->token.channel, event, now);
+	else
+		publisher_on_event(runtime_of(link, event->channel)->publisher, event, now);
+}
+
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct client_link *link = ctx;
-	struct world *world = link->world;
 
 	cover_mark(COVER_AMQP, event->kind, link_publishes(link));
 	if (event->kind == AMQP_CHANNEL_CLOSED &&
@@ -53,9 +76,9 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	else if (event->channel == 0)
 		return;
 	else if (link->runtime)
-		consumer_on_event(link->runtime->consumer, event, world->now);
+		on_consume_event(link->runtime, event);
 	else
-		publisher_on_event(runtime_of(link, event->channel)->publisher, event, world->now);
+		on_publish_event(link, event);
 }
 
 static uint8_t *content_memory(
@@ -137,6 +160,7 @@ static void report_down(struct client_link *link, bool by_error)
 
 	if (link->runtime) {
 		consumer_down(link->runtime->consumer, now);
+		tokens_down(link->runtime);
 		return;
 	}
 	EACH_POOL(supervisor, runtime)
@@ -147,6 +171,7 @@ static void report_down(struct client_link *link, bool by_error)
 	EACH_POOL(supervisor, runtime)
 	{
 		publisher_down(runtime->publisher, loss, now);
+		tokens_publish_down(runtime);
 	}
 }
 
@@ -166,6 +191,7 @@ void link_cut(struct client_link *link, bool by_error)
 	mark_cut(link);
 	broker_cut(link->peer);
 	link->peer = NULL;
+	link->is_dark = false;
 	if (link->up)
 		report_down(link, by_error);
 	connection_free(link->connection);
@@ -176,6 +202,23 @@ void link_cut(struct client_link *link, bool by_error)
 	if (link->supervisor->state != SUPERVISOR_LEAVES && !is_of_one_that_closes(link))
 		link->retry_at = world->now + (mtime)random_below(&world->random, 3000) * MTIME_MS;
 	world->moved = true;
+}
+
+void link_darken(struct client_link *link)
+{
+	struct world *world = link->world;
+	mtime heartbeats = 2 * world->params.heartbeat_s * MTIME_SECOND;
+
+	if (!link->up || link->is_dark)
+		return;
+	sim_trace("supervisor %u: its %s connection leads nowhere", link->supervisor->number,
+		link_publishes(link) ? "publish" : "consume");
+	broker_cut(link->peer);
+	link->peer = broker_accept(world->broker);
+	link->is_dark = true;
+	link->retry_at =
+		world->now +
+		(mtime)random_below(&world->random, (uint32_t)(heartbeats / MTIME_MS)) * MTIME_MS;
 }
 
 /* How much of len moves now: in a calm world all, else any part of it. */
@@ -221,6 +264,8 @@ static void move_to_client(struct client_link *link)
 
 void link_move(struct client_link *link)
 {
+	if (link->is_dark)
+		return;
 	if (link->connection)
 		move_to_broker(link);
 	if (link->connection)
@@ -236,7 +281,7 @@ bool link_is_still(const struct client_link *link)
 void link_close(struct client_link *link)
 {
 	link->retry_at = MTIME_NEVER;
-	if (!link->up) {
+	if (!link->up || link->is_dark) {
 		link_cut(link, false);
 		return;
 	}

@@ -33,6 +33,9 @@ void link_move(struct client_link *);
 bool link_is_still(const struct client_link *);
 /* Cut the connection: the bytes on the way are lost. */
 void link_cut(struct client_link *, bool by_error);
+/* The broker gives the connection up, as if it had heard nothing for too long; our side notices
+ * that later, by its own heartbeat. */
+void link_darken(struct client_link *);
 /* Close it in order, as a supervisor that ends does; it does not connect again. */
 void link_close(struct client_link *);
 void link_release(struct client_link *);

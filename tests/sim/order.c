@@ -7,6 +7,7 @@
 #include "sim/order_facts.h"
 #include "sim/order_turns.h"
 #include "sim/order_twins.h"
+#include "sim/supervisor.h"
 #include "sim/world.h"
 
 #define SILENCE MTIME_MINUTE
@@ -154,9 +155,12 @@ static void on_delivery(struct pool_runtime *runtime, const struct delivery *del
 	check_facts(ordered, delivery, id);
 	sim_trace("message %u comes%s, session %u%s", id, delivery->redelivered ? " again" : "",
 		ordered->key, ordered->is_high ? ", high" : "");
+	if (!source_accepts(&runtime->pool->tasks.source, delivery->tag))
+		return; /* its channel is being left */
 	if (!delivery->redelivered) {
 		give_up(runtime, NULL);
 		order_loose_give_up(runtime, false);
+		order_takeover_forget(&runtime->hand);
 	}
 	if (!ordered->key) {
 		order_loose_comes(runtime, delivery);
@@ -174,6 +178,7 @@ static void on_delivery(struct pool_runtime *runtime, const struct delivery *del
 	if (delivery->redelivered)
 		forget_lost(order_of(runtime), id);
 	put(&runtime->hand, id, delivery->tag);
+	order_takeover_arrives(runtime, id, delivery);
 	ordered->is_disposed = false;
 }
 
@@ -181,9 +186,10 @@ void order_begin(struct pool_runtime *runtime)
 {
 	struct hand *hand = &runtime->hand;
 
-	hand->count = hand->loose.count = 0;
+	hand->count = 0;
 	if (!order_of(runtime)->is_on)
 		return;
+	order_loose_begin(runtime);
 	memset(hand->held, 0, sizeof hand->held);
 	memset(hand->is_paused, 0, sizeof hand->is_paused);
 	memset(hand->ending, 0, sizeof hand->ending);
@@ -191,6 +197,10 @@ void order_begin(struct pool_runtime *runtime)
 	for (uint8_t key = 0; key <= ORDER_KEYS_MAX; key++)
 		hand->idle_since[key] = MTIME_NEVER;
 	hand->is_unsteady = runtime->config.session.max_sessions < order_of(runtime)->keys;
+	hand->is_standby = order_of(runtime)->has_token;
+	hand->held_until = hand->careful_until = 0;
+	hand->passed = 0;
+	order_takeover_forget(hand);
 	order_turns_begin(hand);
 }
 
@@ -206,10 +216,10 @@ void order_end(struct pool_runtime *runtime)
 	order_loose_end(runtime);
 }
 
-/* It has asked for the end of its channel, for good. */
+/* It has asked for the end of its channel, for good, or another supervisor has the token. */
 static bool is_last(const struct pool_runtime *runtime)
 {
-	return runtime->pool->tasks.source.request == SOURCE_CLOSE;
+	return runtime->pool->tasks.source.request == SOURCE_CLOSE || runtime->hand.is_standby;
 }
 
 /* What the broker has not delivered again by now, it does not have. */
@@ -231,6 +241,21 @@ static void give_up_purged(struct pool_runtime *runtime)
 			ordered_at(runtime, hand->ids[i])->may_repeat = true;
 	give_up(runtime, NULL);
 	order_loose_give_up(runtime, true);
+	order_takeover_forget(&runtime->hand);
+}
+
+/* Another supervisor may get all of it. What still runs is of no interest when it ends. */
+static void lose_token(struct pool_runtime *runtime)
+{
+	struct hand *hand = &runtime->hand;
+
+	for (uint32_t i = 0; i < hand->count; i++)
+		ordered_at(runtime, hand->ids[i])->may_repeat = true;
+	runtime->world->account.refusals |= 1u << runtime->supervisor->number;
+	order_loose_lose(runtime);
+	give_up_purged(runtime);
+	memset(hand->is_paused, 0, sizeof hand->is_paused);
+	hand->is_standby = true;
 }
 
 static void forget_all(struct pool_runtime *runtime)
@@ -249,6 +274,9 @@ void order_event(struct pool_runtime *runtime, const struct event *event)
 		runtime->hand.heard_at = runtime->world->now;
 	if (event->kind == TURN_END && is_silent(runtime))
 		give_up_purged(runtime);
+	order_takeover_event(runtime, event);
+	if (event->kind == TOKEN_LOST && !runtime->hand.is_standby)
+		lose_token(runtime);
 	if (event->kind == DELIVERY)
 		on_delivery(runtime, event->source.delivery);
 	else if (event->kind == SOURCE_DOWN && is_last(runtime))
@@ -262,10 +290,11 @@ void order_stepped(struct pool_runtime *runtime, const struct event *event)
 	if (!order_of(runtime)->is_on)
 		return;
 	if (event->kind == SOURCE_UP)
-		order_of(runtime)->prefetch = (uint16_t)event->source.window;
+		order_of(runtime)->used = (uint16_t)event->source.window;
 	order_turns_follow(runtime);
 	order_facts_follow(runtime);
-	if (event->kind != TURN_END || pool_is_forced(&runtime->pool->context))
+	if (event->kind != TURN_END || pool_is_forced(&runtime->pool->context) ||
+		runtime->hand.is_standby)
 		return;
 	order_turns_check(runtime);
 	order_facts_check(runtime);
@@ -276,7 +305,7 @@ bool order_is_at_rest(const struct pool_runtime *runtime)
 	const struct order *order = order_of(runtime);
 
 	for (uint8_t key = 1; order->is_on && key <= order->keys; key++)
-		if (runtime->hand.is_paused[key])
+		if (runtime->hand.is_paused[key] && !runtime->hand.is_standby)
 			return false;
 	return runtime->hand.count + runtime->hand.loose.count == 0;
 }
@@ -285,7 +314,8 @@ bool order_is_fit(const struct pool_runtime *runtime, uint32_t id)
 {
 	enum temper temper = runtime->world->account.message[id].temper;
 
-	return temper != TEMPER_INVALID && temper != TEMPER_TOO_LARGE;
+	return temper != TEMPER_INVALID && temper != TEMPER_TOO_LARGE &&
+	       !runtime->hand.held[id].is_poison;
 }
 
 uint16_t order_failures(const struct pool_runtime *runtime, uint32_t id)
@@ -295,22 +325,39 @@ uint16_t order_failures(const struct pool_runtime *runtime, uint32_t id)
 
 /* ---------- a task is sent ---------- */
 
-/* In no worker of any supervisor, one that is ending included. */
-static void check_alone(const struct world *world, uint32_t id)
+static void check_worker(
+	const struct pool_runtime *runtime, const struct worker *worker, uint32_t id)
 {
-	const struct ordered *message = world->order.message;
+	const struct ordered *message = runtime->world->order.message;
 
-	for (uint16_t s = 0; s < world->supervisor_count; s++)
-		for (uint16_t p = 0; p < world->supervisors[s].pool_count; p++) {
-			const struct workers *workers = &world->supervisors[s].pools[p].workers;
+	for (uint32_t k = 0; k < worker->count; k++)
+		sim_require(message[worker->tasks[k].id].key != message[id].key,
+			"message %u runs beside message %u of its session, of supervisor %u", id,
+			worker->tasks[k].id, runtime->supervisor->number);
+}
 
-			for (uint16_t i = 0; i < SLOTS_MAX; i++)
-				for (uint32_t k = 0; k < workers->worker[i].count; k++)
-					sim_require(message[workers->worker[i].tasks[k].id].key !=
-							    message[id].key,
-						"message %u runs beside message %u of its session",
-						id, workers->worker[i].tasks[k].id);
+/* A worker that SIGKILL was sent to runs no more, though its own pool waits for its end. */
+static void check_workers(const struct pool_runtime *runtime, uint32_t id, bool is_own)
+{
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
+		const struct worker *worker = &runtime->workers.worker[i];
+
+		if (is_own || (!worker->kill && !worker->is_dead))
+			check_worker(runtime, worker, id);
+	}
+}
+
+/* In no worker of any supervisor, one that is ending included. */
+static void check_alone(const struct pool_runtime *runtime, uint32_t id)
+{
+	EACH_SUPERVISOR(runtime->world, supervisor)
+	{
+		EACH_POOL(supervisor, other)
+		{
+			if (supervisor_is_alive(supervisor))
+				check_workers(other, id, other == runtime);
 		}
+	}
 }
 
 /* The one at the front of its session goes first; then its lane counts, and the high one before
@@ -392,7 +439,8 @@ void order_sent(
 		order_loose_sent(runtime, task, delivery);
 		return;
 	}
-	check_alone(runtime->world, task->id);
+	check_alone(runtime, task->id);
+	order_takeover_sent(runtime, task->id);
 	check_turn(runtime, task->id);
 	check_passed(order, task->id, runtime->world->account.messages);
 	check_repeat(&order->message[task->id], task->id);
@@ -453,6 +501,7 @@ void order_answered(
 	} else if (task->slice < policy->slices) {
 		held->state = HAND_WAITING;
 		held->is_front = held->is_suspect = false;
+		held->has_rest = true;
 		held->failures = 0;
 	}
 }
@@ -640,12 +689,14 @@ void order_rejected(struct pool_runtime *runtime, uint64_t tag, enum reject how)
 	order_acked(runtime, tag, false);
 }
 
-void order_delivered(struct order *order, uint64_t instance, uint32_t requeues, uint64_t tag)
+void order_delivered(struct order *order, uint64_t instance, uint32_t requeues, uint64_t tag,
+	const struct broker_connection *connection)
 {
-	if (!order->is_on)
-		return;
-	order->loose.delivered[tag % LOOSE_TAGS].instance = instance;
-	order->loose.delivered[tag % LOOSE_TAGS].requeues = requeues;
+	struct loose_facts *facts = &order->loose;
+
+	if (order->is_on)
+		facts->delivered[facts->deliveries++ % LOOSE_DELIVERED] =
+			(struct loose_delivery){connection, instance, tag, requeues};
 }
 
 uint64_t order_instance(const struct pool_runtime *runtime, const struct delivery *delivery)
@@ -710,12 +761,15 @@ void order_requested(
 
 	if (!order->is_on)
 		return;
-	if (request == SOURCE_CLOSE && !pool_is_forced(&runtime->pool->context))
+	if (request == SOURCE_CLOSE && !runtime->hand.is_standby &&
+		!pool_is_forced(&runtime->pool->context)) {
 		check_closing(runtime);
+		order_takeover_closes(runtime);
+	}
 	sim_require(request != SOURCE_REST, "a pool with sessions cancels its consumer");
 	if (request != SOURCE_CONSUME)
 		return;
-	sim_require(window >= order->prefetch || window == configured,
-		"a window of %u after one of %u, and %u is configured", window, order->prefetch,
+	sim_require(window >= order->used || window == configured,
+		"a window of %u after one of %u, and %u is configured", window, order->used,
 		configured);
 }

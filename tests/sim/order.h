@@ -9,11 +9,8 @@
 #include "core/effects.h"
 #include "core/pool_config.h"
 #include "sim/order_choose.h"
-#include "sim/order_loose.h"
+#include "sim/order_hand.h"
 #include "sim/random.h"
-
-#define ORDER_KEYS_MAX 6   /* sessions of a run, numbered from 1; 0: the messages without a key */
-#define HAND_MAX       256 /* messages with a key that a pool has in hand */
 
 struct consumer_config;
 struct pool_runtime;
@@ -35,11 +32,19 @@ struct ordered {
 };
 
 struct order {
-	bool is_on;     /* this run has sessions */
-	bool is_single; /* the queue has a single active consumer */
+	bool is_on;           /* this run has sessions */
+	bool is_single;       /* the queue has a single active consumer */
+	bool has_token;       /* several supervisors may serve it */
+	bool is_restless;     /* they are often stopped and killed */
+	uint8_t named_deaths; /* of holders that named what they ran */
+	/* the token's queue may be purged or deleted: then nothing remembers the window, and all
+	 * supervisors have the same */
+	bool token_vanishes;
+	uint32_t runs;  /* of pools, so far: each has another name in the token */
 	bool has_twins; /* some messages are equal (order_twins.h) */
 	struct session_config config;
-	uint16_t prefetch;    /* the window of the last consumer */
+	uint16_t prefetch;    /* that supervisors start with */
+	uint16_t used;        /* the window of the last consumer; 0: there was none */
 	uint32_t keys;        /* in use */
 	uint32_t keyed_share; /* of the messages, in thousandths */
 	bool is_required;     /* a message without a key is rejected */
@@ -52,48 +57,6 @@ struct order {
 	uint32_t channels; /* so many were opened */
 	struct loose_facts loose;
 	struct ordered message[ACCOUNT_MESSAGES_MAX + 1]; /* by id: the order of arrival */
-};
-
-enum hand_state {
-	HAND_NONE,    /* not in hand, or acked */
-	HAND_WAITING, /* for a worker */
-	HAND_RUNNING,
-	HAND_PARKED,  /* its attempt has failed; another one follows */
-	HAND_BLOCKED, /* the same; an operator decides */
-	HAND_ENDED,   /* only its ack is missing */
-};
-
-struct held {
-	enum hand_state state;
-	bool is_detached; /* its channel is gone */
-	bool is_front;    /* it was sent, and goes before all others of its session */
-	bool is_suspect;
-	bool is_aborted; /* RUNNING: what is not done of it goes where `rest` sends it */
-	enum session_queued rest;
-	uint16_t failures;
-	uint32_t life; /* counts what came to the pool and was not in hand */
-	uint64_t tag;
-	mtime due; /* PARKED */
-};
-
-/* What a pool has in hand. */
-struct hand {
-	uint32_t count, lives;
-	uint32_t ids[HAND_MAX]; /* in order of their arrival */
-	struct held held[ACCOUNT_MESSAGES_MAX + 1];
-	bool is_paused[ORDER_KEYS_MAX + 1];
-	bool had_work[ORDER_KEYS_MAX + 1];
-	mtime idle_since[ORDER_KEYS_MAX + 1]; /* MTIME_NEVER: it has work */
-	/* something else than idle time may end sessions, or that time has changed */
-	bool is_unsteady;
-	mtime heard_at;                      /* the channel consumes, or has delivered something */
-	uint64_t ending[ORDER_KEYS_MAX + 1]; /* the life that an operator ends */
-	uint64_t life[ORDER_KEYS_MAX + 1];   /* of its sessions; 0: there is none */
-	/* Since a session (the second index) waits for its turn without a break: how many tasks of
-	 * another one were sent, and how long workers took for them. */
-	uint32_t sent[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];
-	mtime worked[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];
-	struct loose loose; /* without a key */
 };
 
 /* A pool starts with nothing in hand; or it is gone. */
@@ -115,7 +78,8 @@ void order_after_answer(struct pool_runtime *, const struct worker_task *);
 /* A worker had this task and is gone; the pool knows. */
 void order_gone(struct pool_runtime *, const struct worker_task *, bool is_suspect);
 /* The broker has delivered an instance, has settled it, or taken it back. */
-void order_delivered(struct order *, uint64_t instance, uint32_t requeues, uint64_t tag);
+void order_delivered(struct order *, uint64_t instance, uint32_t requeues, uint64_t tag,
+	const struct broker_connection *);
 void order_settled(struct order *, uint32_t id, uint64_t instance, bool is_requeued);
 /* The broker has dropped it; or all, with their queue. */
 void order_dropped(struct order *, uint32_t id);

@@ -8,6 +8,8 @@
 #define SESSIONS_EVERY 4 /* seeds */
 #define PREFETCH_MAX   40
 #define OTHER_WINDOWS  300 /* of a thousand reloads */
+#define TOKENS_IN_1000 600 /* of the runs with a single active consumer */
+#define SLICES_IN_1000 100 /* more of the messages with a key, where a holder may leave */
 #define PRIORITY_HIGH  5
 #define PRIORITIES     10
 
@@ -27,6 +29,13 @@ struct text order_key(uint8_t key)
 static mtime choose_time(struct random *random, const mtime *times, uint32_t count)
 {
 	return times[random_below(random, count)];
+}
+
+static mtime choose_delay(struct random *random)
+{
+	static const mtime delays[] = {3 * MTIME_SECOND, 30 * MTIME_SECOND, 10 * MTIME_MINUTE};
+
+	return choose_time(random, delays, 3);
 }
 
 /* What a reload may change. */
@@ -62,8 +71,12 @@ void order_choose(struct world *world)
 	order->keyed_share = random_chance(random, 500) ? 1000 : random_below(random, 1000);
 	order->is_required = random_chance(random, 200);
 	order->has_twins = random_chance(random, 500);
+	order->has_token = order->is_single && random_chance(random, TOKENS_IN_1000) &&
+			   world_may(world, TROUBLE_TOKEN);
+	order->is_restless = order->has_token && random_chance(random, 500);
+	order->token_vanishes = order->has_token && random_chance(random, 300);
 	order->config = (struct session_config){.is_on = true,
-		.takeover_delay = MTIME_NEVER,
+		.takeover_delay = order->has_token ? choose_delay(random) : MTIME_NEVER,
 		.is_return_free = random_chance(random, 500)};
 	choose_config(random, &order->config);
 }
@@ -81,19 +94,24 @@ void order_configure(struct pool_runtime *runtime)
 	runtime->config.policy.blocks_session = order->config.on_failure == SESSION_BLOCK;
 }
 
-void order_choose_window(struct pool_runtime *runtime)
+void order_choose_again(struct pool_runtime *runtime)
 {
 	struct order *order = &runtime->world->order;
 
-	if (order->is_on && random_chance(&order->random, OTHER_WINDOWS))
+	if (order->has_token && random_chance(&order->random, OTHER_WINDOWS))
+		runtime->config.session.takeover_delay = choose_delay(&order->random);
+
+	if (order->is_on && !order->token_vanishes && random_chance(&order->random, OTHER_WINDOWS))
 		runtime->config.prefetch =
 			(uint16_t)(1 + random_below(&order->random, PREFETCH_MAX));
 }
 
 void order_keep_window(struct pool_runtime *runtime)
 {
-	if (runtime->world->order.is_on)
-		runtime->config.prefetch = runtime->world->order.prefetch;
+	uint16_t used = runtime->world->order.used;
+
+	if (runtime->world->order.is_on && !runtime->world->order.has_token)
+		runtime->config.prefetch = used ? used : runtime->world->order.prefetch;
 }
 
 void order_configure_consumer(const struct order *order, struct consumer_config *config)
@@ -149,6 +167,8 @@ uint8_t order_arrive(struct world *world, uint32_t id, bool *is_invalid, struct 
 			world->account.message[id].temper = TEMPER_INVALID;
 		return priority;
 	}
+	if (order->has_token && !*is_invalid && random_chance(random, SLICES_IN_1000))
+		world->account.message[id].temper = TEMPER_SLICES;
 	message->key = (uint8_t)(1 + (a < b ? a : b));
 	message->is_high = priority >= PRIORITY_HIGH;
 	put_key(random, message->key, headers);

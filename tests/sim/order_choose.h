@@ -17,8 +17,8 @@ struct world;
 void order_choose(struct world *);
 /* Choose the configuration of a pool; does nothing in a run without sessions. */
 void order_configure(struct pool_runtime *);
-/* In a reload: perhaps another window than the present one. */
-void order_choose_window(struct pool_runtime *);
+/* In a reload: perhaps another window than the present one, or another takeover_delay. */
+void order_choose_again(struct pool_runtime *);
 /* Configure the window of the last consumer: when a supervisor starts, what that one held may come
  * again. */
 void order_keep_window(struct pool_runtime *);

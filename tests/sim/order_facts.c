@@ -64,7 +64,9 @@ static enum session_state expected_state(const struct pool_runtime *runtime, uin
 		return SESSION_PARKED;
 	if (!next)
 		return SESSION_IDLE;
-	return held->is_detached ? SESSION_DETACHED : SESSION_READY;
+	if (held->is_detached)
+		return SESSION_DETACHED;
+	return order_takeover_holds(runtime, held) ? SESSION_HELD : SESSION_READY;
 }
 
 /* Nothing that must not run has a turn. */
@@ -157,7 +159,7 @@ static void check_present(
 	if (is_any_suspect(runtime))
 		return;
 	if (state == SESSION_WAITING && is_full(runtime))
-		state = SESSION_READY;
+		state = expected == SESSION_HELD ? SESSION_HELD : SESSION_READY;
 	sim_require(state == expected, "session %u is %s, and not %s", key,
 		session_state_name(state), session_state_name(expected));
 	sim_require(!is_over || has_unacked(runtime, key), "session %u is idle for too long", key);

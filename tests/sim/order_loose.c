@@ -6,9 +6,8 @@
 #include "sim/world.h"
 
 enum {
-	BIT_DONE = 1,
-	BIT_MAY_REPEAT = 2, /* something happened that excuses another run */
-	BIT_ACKED = 4,      /* by the pool; the broker may not know it yet */
+	BIT_MAY_REPEAT = 1, /* something happened that excuses another run */
+	BIT_ACKED = 2,      /* by a pool; the broker may not know it yet */
 };
 
 static struct loose_facts *facts_of(const struct pool_runtime *runtime)
@@ -63,10 +62,25 @@ static void put(struct loose *loose, struct loose_task task)
 
 /* ---------- messages come, and come again ---------- */
 
+/* The latest one with this tag: a connection, or its channel, may have had others before. */
+static const struct loose_delivery *delivered_as(const struct pool_runtime *runtime, uint64_t tag)
+{
+	const struct loose_facts *facts = facts_of(runtime);
+	const struct broker_connection *peer = pool_link(runtime)->peer;
+
+	for (uint64_t i = 1; i <= facts->deliveries && i <= LOOSE_DELIVERED; i++) {
+		const struct loose_delivery *one =
+			&facts->delivered[(facts->deliveries - i) % LOOSE_DELIVERED];
+
+		if (one->tag == tag && one->connection == peer)
+			return one;
+	}
+	sim_fail("delivery %llu was never sent", (unsigned long long)tag);
+}
+
 void order_loose_comes(struct pool_runtime *runtime, const struct delivery *delivery)
 {
-	uint64_t instance = facts_of(runtime)->delivered[delivery->tag % LOOSE_TAGS].instance;
-	uint32_t requeues = facts_of(runtime)->delivered[delivery->tag % LOOSE_TAGS].requeues;
+	const struct loose_delivery *delivered = delivered_as(runtime, delivery->tag);
 	struct loose_task *stale = order_loose_find(runtime, delivery);
 
 	if (!source_accepts(&runtime->pool->tasks.source, delivery->tag))
@@ -77,8 +91,8 @@ void order_loose_comes(struct pool_runtime *runtime, const struct delivery *deli
 	if (stale)
 		take(&runtime->hand.loose, stale);
 	put(&runtime->hand.loose, (struct loose_task){.delivery = delivery,
-					  .instance = instance,
-					  .requeues = requeues,
+					  .instance = delivered->instance,
+					  .requeues = delivered->requeues,
 					  .tag = delivery->tag});
 }
 
@@ -187,6 +201,26 @@ void order_loose_check_closing(const struct pool_runtime *runtime)
 			(unsigned long long)loose->tasks[i].instance);
 }
 
+void order_loose_lose(struct pool_runtime *runtime)
+{
+	struct loose *loose = &runtime->hand.loose;
+
+	for (uint32_t i = 0; i < loose->count; i++)
+		*bits_of(runtime, &loose->tasks[i]) |= BIT_MAY_REPEAT;
+	for (uint16_t i = 0; i < SLOTS_MAX; i++)
+		for (uint32_t k = 0; k < runtime->workers.worker[i].count; k++)
+			runtime->workers.worker[i].tasks[k].is_lost = true;
+	memset(loose->is_done, 0, sizeof loose->is_done);
+}
+
+void order_loose_begin(struct pool_runtime *runtime)
+{
+	struct loose *loose = &runtime->hand.loose;
+
+	loose->count = 0;
+	memset(loose->is_done, 0, sizeof loose->is_done);
+}
+
 void order_loose_end(struct pool_runtime *runtime)
 {
 	struct loose *loose = &runtime->hand.loose;
@@ -197,19 +231,18 @@ void order_loose_end(struct pool_runtime *runtime)
 
 /* ---------- runs ---------- */
 
-/* In no worker of any supervisor. */
-static void check_alone(const struct world *world, const struct worker_task *task)
+/* In no other worker of the pool. */
+static void check_alone(const struct pool_runtime *runtime, const struct worker_task *task)
 {
-	for (uint16_t s = 0; s < world->supervisor_count; s++)
-		for (uint16_t i = 0; i < SLOTS_MAX; i++) {
-			const struct worker *worker =
-				&world->supervisors[s].pools[0].workers.worker[i];
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
+		const struct worker *worker = &runtime->workers.worker[i];
 
-			for (uint32_t k = 0; k < worker->count; k++)
-				sim_require(worker->tasks[k].instance != task->instance,
-					"message %u, copy %llu, runs twice at once", task->id,
-					(unsigned long long)task->instance);
-		}
+		for (uint32_t k = 0; k < worker->count; k++)
+			sim_require(worker->tasks[k].instance != task->instance ||
+					    worker->tasks[k].is_lost,
+				"message %u, copy %llu, runs twice at once", task->id,
+				(unsigned long long)task->instance);
+	}
 }
 
 void order_loose_sent(
@@ -222,12 +255,13 @@ void order_loose_sent(
 		"message %u is begun, and is not one that waits", task->id);
 	bits = bits_of(runtime, loose);
 	if (!facts_of(runtime)->is_any_gone && !(*bits & BIT_MAY_REPEAT)) {
-		check_alone(runtime->world, task);
-		sim_require(!(*bits & BIT_DONE),
+		check_alone(runtime, task);
+		sim_require(!runtime->hand.loose.is_done[loose->instance],
 			"message %u, copy %llu, has ended and runs again, for no reason", task->id,
 			(unsigned long long)loose->instance);
 	}
 	*bits = 0;
+	runtime->hand.loose.is_done[loose->instance] = false;
 	task->requeues = loose->requeues;
 	loose->state = LOOSE_RUNNING;
 	loose->task_id = task->task_id;
@@ -236,7 +270,7 @@ void order_loose_sent(
 static void end(struct pool_runtime *runtime, struct loose_task *loose)
 {
 	loose->state = LOOSE_ENDED;
-	*bits_of(runtime, loose) |= BIT_DONE;
+	runtime->hand.loose.is_done[loose->instance] = true;
 }
 
 void order_loose_answered(struct pool_runtime *runtime, const struct worker_task *task)

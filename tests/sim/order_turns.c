@@ -46,6 +46,7 @@ static void look_at_hand(const struct pool_runtime *runtime, struct standing *re
 		standing->has_task |= held->state == HAND_WAITING || is_due;
 		standing->is_running |= held->state == HAND_RUNNING;
 		standing->is_held_up |= held->is_detached || held->is_suspect ||
+					order_takeover_holds(runtime, held) ||
 					held->state == HAND_BLOCKED ||
 					(held->state == HAND_PARKED && !is_due);
 	}
@@ -198,7 +199,8 @@ static bool may_send(const struct pool_runtime *runtime)
 	       tasks->source.request == SOURCE_CONSUME && tasks->send_again == MTIME_NEVER &&
 	       tasks->outbox.bytes <= runtime->config.outbox_limit &&
 	       !tasks->dispatch.is_exclusive && !is_exclusive_next(&tasks->dispatch) &&
-	       tasks->dispatch.suspect_count == 0;
+	       tasks->dispatch.suspect_count == 0 &&
+	       runtime->world->now >= runtime->hand.careful_until;
 }
 
 /* With an automatic depth a task need not be sent behind another one. */

@@ -180,12 +180,18 @@ static void command_any(struct pool_runtime *runtime)
 		(uint8_t)(1 + random_below(random, order->keys)));
 }
 
-static bool takes_orders(const struct supervisor *supervisor)
+/* The pool that has the sessions, or is the next to have them; NULL: it takes no orders. */
+static struct pool_runtime *find_pool(struct supervisor *supervisor)
 {
-	bool is_there =
-		supervisor->state == SUPERVISOR_SERVES || supervisor->state == SUPERVISOR_STOPS;
-
-	return is_there && !pool_is_forced(&supervisor->pools[0].pool->context);
+	if (supervisor->state != SUPERVISOR_SERVES && supervisor->state != SUPERVISOR_STOPS)
+		return NULL;
+	EACH_POOL(supervisor, runtime)
+	{
+		if (runtime->presence != POOL_CLOSES && !runtime->hand.is_standby &&
+			!pool_is_forced(&runtime->pool->context))
+			return runtime;
+	}
+	return NULL;
 }
 
 void order_verbs_chance(struct world *world)
@@ -194,17 +200,19 @@ void order_verbs_chance(struct world *world)
 	struct supervisor *supervisor =
 		&world->supervisors[random_below(random, world->supervisor_count)];
 
-	if (random_chance(random, VERBS_IN_1000) && takes_orders(supervisor) &&
-		world_may(world, TROUBLE_STEER))
-		command_any(&supervisor->pools[0]);
+	struct pool_runtime *runtime = find_pool(supervisor);
+
+	if (random_chance(random, VERBS_IN_1000) && runtime && world_may(world, TROUBLE_STEER))
+		command_any(runtime);
 }
 
 /* Blocked ones are retried now and then, and skipped at last. */
-void order_verbs_calm(struct pool_runtime *runtime)
+void order_verbs_calm(struct supervisor *supervisor)
 {
-	struct order *order = &runtime->world->order;
+	struct order *order = &supervisor->world->order;
+	struct pool_runtime *runtime = find_pool(supervisor);
 
-	for (uint8_t key = 1; key <= order->keys; key++) {
+	for (uint8_t key = 1; runtime && key <= order->keys; key++) {
 		uint32_t failed = find_failed(runtime, key);
 
 		if (runtime->hand.is_paused[key])

@@ -4,9 +4,11 @@
 
 #include "sim/order.h"
 
+struct supervisor;
+
 /* Order something by chance about a session of a pool that serves. */
 void order_verbs_chance(struct world *);
 /* In a calm world: let paused and blocked sessions go on. */
-void order_verbs_calm(struct pool_runtime *);
+void order_verbs_calm(struct supervisor *);
 
 #endif

@@ -3,7 +3,7 @@
 #include "sim/blame.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
-#include "sim/world.h"
+#include "sim/tokens.h"
 
 #include <stdio.h>
 
@@ -171,6 +171,8 @@ void pool_runtime_choose(struct pool_runtime *runtime, const struct settle_polic
  */
 static uint32_t hand_limit(const struct pool_runtime *runtime)
 {
+	if (runtime->world->order.has_token) /* it may use a larger window, of a holder before */
+		return HAND_MAX;
 	return runtime->config.prefetch ? 2u * runtime->config.prefetch + 8 : UINT32_MAX;
 }
 
@@ -184,6 +186,7 @@ void pool_runtime_start(struct pool_runtime *runtime)
 	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);
 	runtime->publisher = publisher_new(&runtime->publisher_config, &runtime->log);
 	sim_require(runtime->pool && runtime->consumer && runtime->publisher, "out of memory");
+	tokens_begin(runtime);
 	consumer_attach(runtime->consumer, runtime->pool);
 	publisher_attach(runtime->publisher, runtime->pool);
 	runtime->warning[0] = 0;
@@ -217,6 +220,7 @@ void pool_runtime_turn(struct pool_runtime *runtime)
 	struct event event = {.kind = TURN_END};
 	mtime now = runtime->world->now;
 
+	pool_token_tick(&runtime->token);
 	publisher_tick(runtime->publisher, now);
 	blame_turn(runtime);
 	pool_step(runtime->pool, now, &event);
@@ -243,11 +247,13 @@ mtime pool_runtime_deadline(const struct pool_runtime *runtime)
 	mtime deadline = pool_deadline(runtime->pool);
 
 	deadline = mtime_min(deadline, consumer_deadline(runtime->consumer));
+	deadline = mtime_min(deadline, pool_token_deadline(&runtime->token, runtime->world->now));
 	return mtime_min(deadline, publisher_deadline(runtime->publisher));
 }
 
 void pool_runtime_end(struct pool_runtime *runtime)
 {
+	tokens_end(runtime);
 	consumer_free(runtime->consumer);
 	publisher_free(runtime->publisher);
 	pool_free(runtime->pool);

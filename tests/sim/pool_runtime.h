@@ -5,6 +5,7 @@
 
 #include "broker/consumer.h"
 #include "broker/publisher.h"
+#include "runtime/pool_token.h"
 #include "sim/order.h"
 #include "sim/steer.h"
 #include "sim/workers.h"
@@ -34,9 +35,11 @@ struct pool_runtime {
 	struct pool *pool;
 	struct consumer *consumer;
 	struct publisher *publisher;
-	mtime turned_at;     /* when its last turn was */
-	bool has_events;     /* since the last turn */
-	uint32_t busy_turns; /* turns that had events */
+	mtime turned_at;         /* when its last turn was */
+	bool has_events;         /* since the last turn */
+	uint32_t busy_turns;     /* turns that had events */
+	struct pool_token token; /* sim/tokens.h */
+	struct guard *guard;     /* owned; NULL: the pool has no token */
 	struct steering steering;
 	bool is_broken;    /* no worker becomes ready with its present command */
 	bool was_narrow;   /* `memory` limited its window at some time */

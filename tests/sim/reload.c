@@ -5,15 +5,24 @@
 #include "sim/link.h"
 #include "sim/order_turns.h"
 #include "sim/supervisor.h"
+#include "sim/tokens.h"
 
 /* ---------- what is done ---------- */
 
 static struct pool_runtime *free_place(struct supervisor *supervisor)
 {
-	for (uint16_t i = 0; i < POOLS_MAX; i++)
+	uint16_t max = supervisor->world->order.is_on ? ORDER_POOLS_MAX : POOLS_MAX;
+
+	for (uint16_t i = 0; i < max; i++)
 		if (supervisor->pools[i].presence == POOL_ABSENT)
 			return &supervisor->pools[i];
 	return NULL;
+}
+
+static void add_to_publisher(struct pool_runtime *runtime, struct connection *connection)
+{
+	publisher_up(runtime->publisher, connection, runtime->world->now);
+	tokens_publish_up(runtime, connection);
 }
 
 /* Its channel has the number of one that was closed, perhaps in this very turn. */
@@ -32,7 +41,7 @@ static void add(struct supervisor *supervisor)
 	if (runtime->channel > supervisor->pool_count)
 		supervisor->pool_count = runtime->channel;
 	if (publishing->up)
-		publisher_up(runtime->publisher, publishing->connection, supervisor->world->now);
+		add_to_publisher(runtime, publishing->connection);
 }
 
 static uint32_t configured(struct supervisor *supervisor)
@@ -70,13 +79,15 @@ static void change(struct pool_runtime *runtime)
 	struct pool_config before = runtime->config;
 
 	pool_runtime_reshape(runtime);
-	order_choose_window(runtime);
+	order_choose_again(runtime);
 	runtime->config.workers = before.workers; /* that is a scale */
 	runtime->config.workers_max = before.workers_max;
 	runtime->hand.is_unsteady = true;
 	order_turns_begin(&runtime->hand); /* with another quantum */
 	workers_reconfigure(runtime);
 	steer_command(runtime, COMMAND_CONFIGURE);
+	if (runtime->token.channel)
+		pool_token_configure(&runtime->token, &runtime->config);
 }
 
 static void give_command(struct pool_runtime *runtime, bool is_broken)
@@ -91,7 +102,9 @@ static void do_any(struct pool_runtime *runtime, uint32_t what)
 {
 	struct supervisor *supervisor = runtime->supervisor;
 
-	if (supervisor->world->order.is_on) /* one pool at a time */
+	if (supervisor->world->order.has_token) /* the new one is the standby of the old one */
+		what += what < 50 ? 30 : 0;
+	else if (supervisor->world->order.is_on) /* one pool at a time */
 		what = 50 + what / 2;
 	if (what < 15)
 		add(supervisor);
@@ -179,7 +192,8 @@ void reload_sweep(struct supervisor *supervisor)
 {
 	EACH_POOL(supervisor, runtime)
 	{
-		if (runtime->presence == POOL_LEAVES && pool_is_quiet(runtime->pool))
+		if (runtime->presence == POOL_LEAVES && pool_is_quiet(runtime->pool) &&
+			pool_token_has_passed(&runtime->token))
 			close_down(runtime);
 		if (runtime->presence == POOL_CLOSES && !pool_link(runtime)->connection &&
 			publisher_has_ended(runtime->publisher))

@@ -39,7 +39,8 @@
 	X(TROUBLE_RECYCLE, "recycle")           /* workers are replaced; their memory grows */     \
 	X(TROUBLE_STARTS, "starts")             /* a start takes processor time */                 \
 	X(TROUBLE_CONCURRENCY, "concurrency")   /* workers have several tasks open */              \
-	X(TROUBLE_SESSIONS, "sessions")         /* messages have keys */
+	X(TROUBLE_SESSIONS, "sessions")         /* messages have keys */                           \
+	X(TROUBLE_TOKEN, "token")               /* several supervisors take turns at them */
 
 enum trouble {
 #define X(trouble, name) trouble,

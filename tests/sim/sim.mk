@@ -10,7 +10,8 @@ sim_watched := pool_step life_next settle_decide settle_arrival settle_give_up o
 sim_settings = $(foreach s,JOBS WITHOUT MESSAGES ROUNDS SUPERVISORS POOLS WORKERS,$(if \
 	$($(s)),--$(shell echo $(s) | tr A-Z a-z) $($(s))))
 
-$(BUILD)/simulator: $(sim_objects) $(foreach l,$(below_broker),$(library_$(l)))
+# The token of a pool is that of serve, with a clock and a guard of the simulator (tests/sim/tokens.c).
+$(BUILD)/simulator: $(sim_objects) $(BUILD)/supervisor/runtime/pool_token.o $(foreach l,$(below_broker),$(library_$(l)))
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) $(sim_watched:%=-Wl,--wrap=%) -o $@ $^ $(libs_broker)
 

@@ -35,7 +35,7 @@ static uint32_t strength_of(const struct pool_runtime *runtime)
 
 static bool is_idle_for_nothing(const struct pool *pool)
 {
-	return pool->context.phase == POOL_RUNS && pool->slots.ready &&
+	return pool->context.phase == POOL_RUNS && pool->slots.ready && !pool->tasks.is_standby &&
 	       pool->tasks.source.open == 0 && pool->tasks.source.request != SOURCE_CONSUME &&
 	       !(pool->tasks.sessions && pool->tasks.source.state == SOURCE_IS_CLOSING);
 }

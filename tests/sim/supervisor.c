@@ -105,7 +105,7 @@ static bool is_quiet(struct supervisor *supervisor)
 {
 	EACH_POOL(supervisor, runtime)
 	{
-		if (!pool_is_quiet(runtime->pool))
+		if (!pool_is_quiet(runtime->pool) || !pool_token_has_passed(&runtime->token))
 			return false;
 	}
 	return true;

@@ -272,6 +272,10 @@ void workers_act(struct workers *workers, uint16_t slot)
 	struct pool_runtime *runtime = workers->runtime;
 	struct worker *worker = &workers->worker[slot];
 
+	if (worker->is_dead && worker->phase != WORKER_NONE) {
+		worker_report_gone(runtime, slot, EXIT_SIGNAL, SIGKILL);
+		return;
+	}
 	if (worker->phase != WORKER_NONE && world_wants(runtime->world, TROUBLE_RECYCLE, 50))
 		worker_report_memory(runtime, slot);
 	if (worker->phase == WORKER_NONE || obey(runtime, slot))

@@ -193,17 +193,24 @@ bool workers_has_aborted(const struct worker *worker)
 	return false;
 }
 
-/* Only a forced stop, or the end of a session, may interrupt a task that has exceeded no limit. */
+/* It has lost the token, and another supervisor may run its tasks. */
+static bool is_standby(const struct pool_runtime *runtime)
+{
+	return runtime->pool->tasks.is_standby;
+}
+
+/* Only a forced stop, the end of a session, or the loss of the token may interrupt a task that has
+ * exceeded no limit. */
 static void kill(struct pool_runtime *runtime, struct worker *worker)
 {
 	uint64_t limit = runtime->config.recycle.memory_kill;
 	bool is_too_large = worker->reports_memory && limit && worker->bytes > limit;
-	bool is_aborted = workers_has_aborted(worker);
+	bool is_ordered = workers_has_aborted(worker) || is_standby(runtime);
 
 	sim_require(worker->count == 0 || worker->broken || worker->term || is_too_large ||
-			    is_aborted || pool_is_forced(&runtime->pool->context),
+			    is_ordered || pool_is_forced(&runtime->pool->context),
 		"a worker is killed with %u tasks open", worker->count);
-	worker->given_up |= is_too_large || is_aborted;
+	worker->given_up |= is_too_large || is_ordered;
 	blame_kill(runtime, worker);
 	worker->kill = true;
 }

@@ -23,6 +23,7 @@ struct worker_task {
 	bool is_aborted;  /* its session is */
 	bool is_killed;   /* by an operator */
 	uint32_t life;    /* with a key: order.h */
+	bool is_lost;     /* without a key: its pool has lost the token since it was sent */
 	mtime began;      /* MTIME_NEVER: another task is before it in its worker */
 	mtime sent, soft; /* soft: its limit where the pool interrupts, else MTIME_NEVER */
 	/* blame.h */
@@ -44,6 +45,7 @@ struct worker {
 	bool comes_to_nothing; /* it never becomes ready */
 	bool blocked;          /* a task blocks all others: nothing is sent any more */
 	mtime kill_at;         /* when it is ended unless it ends its tasks that are killed */
+	bool is_dead;          /* the guard has killed it, which its pool does not know */
 	mtime cost;            /* processor time that its start still needs */
 	mtime started, waited; /* waited: for a processor since then */
 	mtime since;           /* when its head was begun; valid if it has one */
@@ -101,7 +103,8 @@ static inline bool workers_is_at_rest(const struct workers *workers, uint16_t sl
 
 	return worker->phase == WORKER_NONE ||
 	       (worker->phase == WORKER_RUNNING && (worker->count == 0 || worker->blocked) &&
-		       !worker->full && !worker->quit && !worker->term && !worker->kill);
+		       !worker->full && !worker->quit && !worker->term && !worker->kill &&
+		       !worker->is_dead);
 }
 bool workers_is_anyone_alive(const struct workers *);
 /* It has a task whose session is aborted. */

@@ -12,13 +12,15 @@
 #include "sim/reload.h"
 #include "sim/start_costs.h"
 #include "sim/supervisor.h"
+#include "sim/tokens.h"
 
 #include <stdlib.h>
 
-#define ROUNDS_MAX   200000 /* a calm world that has not ended by then hangs */
-#define MESSAGES_MIN 20
-#define HEADERS_MAX  1024
-#define RELEASE_4_0  333 /* of a thousand worlds, so many have RabbitMQ 4.0 */
+#define ROUNDS_MAX       1000000 /* a calm world that has not ended by then hangs */
+#define MESSAGES_MIN     20
+#define NAMED_DEATHS_MAX 3
+#define HEADERS_MAX      1024
+#define RELEASE_4_0      333 /* of a thousand worlds, so many have RabbitMQ 4.0 */
 
 bool world_may(const struct world *world, enum trouble trouble)
 {
@@ -34,6 +36,7 @@ void world_set_time(struct world *world, mtime now)
 	world->now = now;
 	sim_now = now;
 	broker_set_time(world->broker, now);
+	tokens_guard(world);
 }
 
 void world_declare_work(struct world *world)
@@ -47,11 +50,13 @@ void world_declare_work(struct world *world)
 
 mtime world_deadline(struct world *world)
 {
-	mtime next = broker_deadline(world->broker);
+	mtime next = mtime_min(broker_deadline(world->broker), tokens_guard_deadline(world));
 
 	EACH_SUPERVISOR(world, supervisor)
 	{
-		if (supervisor_is_alive(supervisor))
+		bool is_stopped = supervisor->frozen > 0 && world->order.has_token && !world->calm;
+
+		if (supervisor_is_alive(supervisor) && !is_stopped)
 			next = mtime_min(next, supervisor_deadline(supervisor));
 	}
 	return next;
@@ -81,7 +86,7 @@ static void calm_supervisor(struct supervisor *supervisor)
 
 	if (world->order.is_on && world->account.stops == 0 &&
 		supervisor->state == SUPERVISOR_SERVES)
-		order_verbs_calm(&supervisor->pools[0]);
+		order_verbs_calm(supervisor);
 
 	world->moved = false;
 	EACH_LINK(supervisor, link)
@@ -103,7 +108,7 @@ static void calm_supervisor(struct supervisor *supervisor)
 
 static void calm_round(struct world *world)
 {
-	mtime next;
+	mtime next = MTIME_NEVER;
 
 	world->moved = false;
 	broker_work(world->broker, true);
@@ -112,7 +117,8 @@ static void calm_round(struct world *world)
 		if (supervisor_is_alive(supervisor))
 			calm_supervisor(supervisor);
 	}
-	next = world->moved ? MTIME_NEVER : world_deadline(world);
+	if (!world->moved && !broker_is_logging(world->broker))
+		next = world_deadline(world);
 	if (next != MTIME_NEVER && next > world->now)
 		world_set_time(world, next);
 	else
@@ -131,6 +137,12 @@ static void calm_down(struct world *world)
 	EACH_SUPERVISOR(world, supervisor)
 	{
 		supervisor->has_events = true; /* its turn is still to come */
+		supervisor->frozen = 0;
+		EACH_LINK(supervisor, link)
+		{
+			if (link->is_dark)
+				link_cut(link, false);
+		}
 		EACH_POOL(supervisor, runtime)
 		{
 			workers_wake(&runtime->workers);
@@ -158,7 +170,8 @@ static bool is_settled(struct world *world)
 		if (!steer_is_done(supervisor) || !reload_is_done(supervisor))
 			return false;
 	}
-	return broker_count(world->broker, WORLD_QUEUE) + broker_waiting(world->broker) == 0;
+	return broker_count(world->broker, WORLD_QUEUE) + broker_waiting(world->broker) == 0 &&
+	       tokens_are_settled(world);
 }
 
 static void mend_all(struct world *world)
@@ -166,6 +179,25 @@ static void mend_all(struct world *world)
 	EACH_SUPERVISOR(world, supervisor)
 	{
 		reload_mend(supervisor);
+	}
+}
+
+/* A holder that names what it runs dies of it, a few times. Then its successor has only that to
+ * work off, so it happens while all else is calm. */
+static void kill_holder_that_names(struct world *world)
+{
+	struct order *order = &world->order;
+
+	EACH_SUPERVISOR(world, supervisor)
+	{
+		if (!order->is_restless || order->named_deaths == NAMED_DEATHS_MAX ||
+			!supervisor_is_alive(supervisor) ||
+			!order_takeover_has_named(&supervisor->pools[0]) ||
+			!settings_has(world->settings, TROUBLE_KILL) ||
+			!random_chance(&order->random, 100))
+			continue;
+		order->named_deaths++;
+		supervisor_kill(supervisor);
 	}
 }
 
@@ -188,6 +220,7 @@ static void settle_everything(struct world *world)
 		start_all(world);
 		mend_all(world);
 		calm_round(world);
+		kill_holder_that_names(world);
 	}
 	start_all(world);
 	EACH_SUPERVISOR(world, supervisor)
@@ -210,18 +243,31 @@ static bool is_any_stopping(struct world *world, uint32_t stops)
 	return false;
 }
 
-/* Its channel is there, and acks that are sent before its end are not lost. */
+/* Its channel is there, and acks that are sent before its end are not lost; or it has nothing to
+ * ack. */
 static bool has_safe_channel(const struct pool_runtime *runtime)
 {
+	if (runtime->hand.is_standby && runtime->pool->tasks.source.state == SOURCE_IS_ABSENT)
+		return true;
 	return runtime->pool->tasks.source.state == SOURCE_IS_CONSUMING &&
 	       consumer_order(runtime->consumer) == QUEUE_ORDER_SINGLE;
+}
+
+static bool has_safe_channels(const struct supervisor *supervisor)
+{
+	EACH_POOL((struct supervisor *)supervisor, runtime)
+	{
+		if (!has_safe_channel(runtime))
+			return false;
+	}
+	return true;
 }
 
 static bool is_any_without_channel(const struct world *world)
 {
 	for (uint16_t i = 0; i < world->supervisor_count; i++)
 		if (supervisor_is_alive(&world->supervisors[i]) &&
-			!has_safe_channel(&world->supervisors[i].pools[0]))
+			!has_safe_channels(&world->supervisors[i]))
 			return true;
 	return false;
 }
@@ -346,12 +392,14 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->account.queue = WORLD_QUEUE;
 	world->account.replies = WORLD_REPLIES;
 	world->account.dead = WORLD_DEAD;
+	world->account.token = WORLD_TOKEN;
 	world->watch = account_watch(&world->account);
 	world->broker = broker_new(&world->random, &world->watch);
 	if (world_wants(world, TROUBLE_RELEASE, RELEASE_4_0))
 		broker_set_release(world->broker, BROKER_4_0);
 	if (world->order.is_on)
 		broker_return_late(world->broker);
+	broker_expect_unannounced(world->broker, WORLD_TOKEN);
 	world->is_quorum = random_chance(&world->random, 500) || world->order.is_on;
 	world_declare_work(world);
 	choose_limits(world);
@@ -366,6 +414,8 @@ static void stop_some(struct world *world)
 
 	EACH_SUPERVISOR(world, supervisor)
 	{
+		if (world->order.is_restless && !supervisor->pools[0].hand.is_standby)
+			stops |= 1u << supervisor->number;
 		if (supervisor->state != SUPERVISOR_SERVES)
 			stops &= ~(1u << supervisor->number);
 	}
@@ -385,7 +435,7 @@ static void live(struct world *world)
 			rounds = world->settings->rounds;
 		for (uint32_t i = 0; i < rounds; i++)
 			chance_round(world);
-		if (random_chance(&world->random, 250))
+		if (random_chance(&world->random, 250) || world->order.is_restless)
 			stop_some(world);
 		if (random_chance(&world->random, 250) &&
 			settings_has(world->settings, TROUBLE_STEER))

@@ -24,6 +24,7 @@ struct client_link {
 	struct connection *connection; /* owned; NULL: waits until retry_at */
 	struct broker_connection *peer;
 	bool up;
+	bool is_dark; /* the broker has given it up, which it notices at retry_at; peer is unused */
 	uint16_t close_code; /* of an AMQP_CLOSED; 0: there was none */
 	mtime retry_at;
 };
