@@ -41,10 +41,16 @@ void session_window_init(struct tasks *tasks)
 	tasks->window = (struct session_window){.used = prefetch(tasks)};
 }
 
-void session_window_configured(struct tasks *tasks)
+/* Without a token nothing needs to be told before. */
+static void widen_without_token(struct tasks *tasks)
 {
 	if (!has_token(tasks) && prefetch(tasks) > tasks->window.used)
 		tasks->window.used = prefetch(tasks);
+}
+
+void session_window_configured(struct tasks *tasks)
+{
+	widen_without_token(tasks);
 	tasks->window.narrow_at = 0;
 	name_window(tasks);
 	emit_if_wider(tasks);
@@ -108,5 +114,6 @@ void session_window_up(struct tasks *tasks, uint32_t window)
 		return;
 	}
 	tasks->window.used = source->window;
+	widen_without_token(tasks); /* it was configured meanwhile */
 	name_window(tasks);
 }

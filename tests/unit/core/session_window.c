@@ -174,6 +174,25 @@ START_TEST(a_larger_one_outlives_a_channel_that_was_opened_before)
 }
 END_TEST
 
+/* A smaller one is on its way when a larger one is configured. */
+START_TEST(a_larger_one_outlives_a_smaller_one_that_comes_later)
+{
+	struct rig rig;
+	begin_alone(&rig);
+	configure(&rig, 4);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	close_channel(&rig);
+	rig_expect(&rig, "consume 4");
+	configure(&rig, 20);
+	open_channel(&rig, 4);
+	rig_expect(&rig, "leave");
+	close_channel(&rig);
+	rig_expect(&rig, "consume 20");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_larger_one_is_named_before_it_is_used)
 {
 	struct rig rig;
@@ -279,6 +298,7 @@ static Suite *session_window_suite(void)
 		a_larger_one_outlives_a_channel_that_was_opened_before);
 	UNIT_CASE(suite, "token", a_larger_one_is_named_before_it_is_used,
 		the_larger_one_of_a_former_holder_is_used_and_a_smaller_one_named_after,
+		a_larger_one_outlives_a_smaller_one_that_comes_later,
 		a_prefetch_that_is_taken_back_narrows_nothing, a_standby_names_nothing,
 		without_a_token_the_window_of_a_former_supervisor_is_forgotten);
 	return suite;
