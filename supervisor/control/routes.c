@@ -79,6 +79,7 @@ static const struct route {
 	{"GET", "/v1/status", ACCESS_OPEN, control_answer_status},
 	{"GET", "/v1/pools", ACCESS_OPEN, control_answer_pools},
 	{"GET", "/v1/workers", ACCESS_OPEN, control_answer_workers},
+	{"GET", "/v1/history", ACCESS_OPEN, control_answer_history},
 	{"GET", "/v1/logs", ACCESS_SOCKET, control_answer_logs},
 	{"GET", "/v1/log-level", ACCESS_SOCKET, control_answer_log_level},
 	{"POST", "/v1/log-level", ACCESS_SOCKET, control_answer_log_level},

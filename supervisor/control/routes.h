@@ -17,6 +17,7 @@ void control_answer_pools(const struct supervisor_view *, const struct http_requ
 void control_answer_pools_only(
 	const struct supervisor_view *, const struct http_request *, uint32_t only);
 void control_answer_workers(const struct supervisor_view *, const struct http_request *);
+void control_answer_history(const struct supervisor_view *, const struct http_request *);
 void control_answer_reload(const struct supervisor_view *, const struct http_request *);
 void control_answer_verb(const struct supervisor_view *, const struct http_request *);
 void control_answer_sessions(const struct supervisor_view *, const struct http_request *);

@@ -40,6 +40,25 @@ mtime histogram_bucket_start(size_t i)
 	return i ? histogram_bucket_bound(i - 1) : 0;
 }
 
+void histogram_add_since(struct histogram *histogram, const struct histogram *now,
+	const uint32_t before[HISTOGRAM_BUCKETS])
+{
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		uint32_t grown = (uint32_t)now->counts[i] - before[i];
+		mtime low = mtime_max(histogram_bucket_start(i), now->min);
+		mtime high = i == HISTOGRAM_BUCKETS - 1
+				     ? now->max
+				     : mtime_min(histogram_bucket_bound(i), now->max);
+		if (grown == 0)
+			continue;
+		if (!histogram->count || low < histogram->min)
+			histogram->min = low;
+		histogram->max = mtime_max(histogram->max, high);
+		histogram->counts[i] += grown;
+		histogram->count += grown;
+	}
+}
+
 static mtime clamp(const struct histogram *histogram, mtime span)
 {
 	return mtime_max(histogram->min, mtime_min(histogram->max, span));

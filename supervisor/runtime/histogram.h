@@ -47,6 +47,10 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *, mtime span);
+/* Add the times that a histogram got since its counts, modulo 2^32, were `before`; at least one.
+ * min and max become those of their buckets, bounded by its own. */
+void histogram_add_since(
+	struct histogram *, const struct histogram *now, const uint32_t before[HISTOGRAM_BUCKETS]);
 /* Estimate the quantile `part`, from 0 to 1, with the times of a bucket evenly spread in it: at
  * most 5 % off, and from min to max. MTIME_NEVER: the histogram is empty. */
 mtime histogram_quantile(const struct histogram *, double part);

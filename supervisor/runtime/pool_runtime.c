@@ -366,6 +366,7 @@ void pool_runtime_inherit(
 {
 	struct pool_facts facts = pool_facts(before->pool);
 
+	runtime->history = before->history;
 	if (facts.state == POOL_IS_PAUSED)
 		pool_runtime_command(runtime, COMMAND_PAUSE, 0, now);
 	if (have_same_workers(&runtime->config, &before->config) &&
@@ -421,6 +422,22 @@ void pool_runtime_turn(struct pool_runtime *runtime, mtime now, uint64_t wall_s)
 	if (runtime->consume_link)
 		consume_link_tick(runtime->consume_link, now);
 	workers_flush(runtime->workers);
+}
+
+void pool_runtime_end_seconds(struct pool_runtime *runtime, int64_t now,
+	struct history_second *figures, struct histogram *took)
+{
+	const struct statistics *statistics = &runtime->report.statistics;
+	struct history_totals totals = {.in = pool_facts(runtime->pool).deliveries,
+		.done = statistics->counts[NOTICE_TASK_DONE],
+		.retried = statistics->counts[NOTICE_TASK_RETRIED],
+		.took = &statistics->took};
+	struct history_second own = history_measure(&runtime->history_mark, &totals, took);
+
+	history_end_seconds(&runtime->history, now, &own);
+	figures->in += own.in;
+	figures->done += own.done;
+	figures->retried += own.retried;
 }
 
 mtime pool_runtime_deadline(const struct pool_runtime *runtime)

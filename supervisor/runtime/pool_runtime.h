@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "core/pool_facts.h"
 #include "runtime/consume_link.h"
+#include "runtime/history.h"
 #include "runtime/pool_token.h"
 #include "runtime/report.h"
 #include "runtime/runtime_shared.h"
@@ -34,6 +35,8 @@ struct pool_runtime {
 	const char *refusal;               /* why the latest command was refused, or NULL */
 	bool is_for_session;               /* a command for a session is given */
 	mtime turned_at;                   /* end of the latest turn */
+	struct history history;
+	struct history_mark history_mark;
 };
 
 /* config moves in. NULL: out of memory; config is untouched. */
@@ -45,8 +48,8 @@ void pool_runtime_free(struct pool_runtime *);
 /* Apply the settings of other that can change at run time, and what follows: a number of
  * workers, a restart. The old values move to other. */
 void pool_runtime_change(struct pool_runtime *, struct config_pool *other, mtime now);
-/* Take over what operators have set on the pool that this one replaces: a pause, and the number
- * of workers unless the configuration changes it. */
+/* Take over the history of the pool that this one replaces, and what operators have set on it: a
+ * pause, and the number of workers unless the configuration changes it. */
 void pool_runtime_inherit(struct pool_runtime *, const struct pool_runtime *before, mtime now);
 /* Mark it as replaced by another pool of its name; it works until pool_runtime_drain. */
 void pool_runtime_mark_replaced(struct pool_runtime *);
@@ -83,6 +86,10 @@ const char *pool_runtime_session_command(struct pool_runtime *, enum session_ver
 const char *pool_runtime_scale_as_configured(struct pool_runtime *, mtime now);
 /* End a turn of the loop: expired timers, dispatch, acks, and one write for each pipe. */
 void pool_runtime_turn(struct pool_runtime *, mtime now, uint64_t wall_s);
+/* End the seconds before now in its history, before anything of this turn is counted. What it did
+ * is added to the figures, except their times, and these to took. */
+void pool_runtime_end_seconds(
+	struct pool_runtime *, int64_t now, struct history_second *figures, struct histogram *took);
 /* When the next turn is needed at the latest. */
 mtime pool_runtime_deadline(const struct pool_runtime *);
 

@@ -45,6 +45,22 @@ void pool_set_release(struct pool_set *pool_set)
 	*pool_set = (struct pool_set){0};
 }
 
+/* ---------- seconds ---------- */
+
+void pool_set_end_seconds(struct pool_set *pool_set, int64_t now)
+{
+	struct history_second all = {0};
+	struct histogram took = {0};
+	struct pool_runtime *runtime;
+
+	if (now == pool_set->history.open)
+		return;
+	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));)
+		pool_runtime_end_seconds(runtime, now, &all, &took);
+	history_set_times(&all, &took);
+	history_end_seconds(&pool_set->history, now, &all);
+}
+
 /* ---------- lookup ---------- */
 
 struct pool_runtime *pool_set_at(const struct pool_set *pool_set, size_t place)

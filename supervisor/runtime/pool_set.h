@@ -15,6 +15,7 @@ struct pool_set {
 	struct pool_runtime **at; /* NULL: a free place */
 	uint16_t count;           /* places */
 	uint32_t serials;         /* the latest one given */
+	struct history history;   /* of all pools together */
 };
 
 /* Add a pool runtime at the first free place; config moves in. NULL: out of memory, or
@@ -24,6 +25,10 @@ struct pool_runtime *pool_set_add(struct pool_set *, const struct runtime_shared
 /* Remove a pool runtime and free it, killing what still runs. */
 void pool_set_remove(struct pool_set *, struct pool_runtime *);
 void pool_set_release(struct pool_set *);
+
+/* End the seconds before now in all histories. Called when a turn begins, before anything of it is
+ * counted, at least once a second while something happens. */
+void pool_set_end_seconds(struct pool_set *, int64_t now);
 
 /* NULL: none. */
 struct pool_runtime *pool_set_at(const struct pool_set *, size_t place);

@@ -36,6 +36,7 @@ struct supervisor {
 	struct own_commands *own_commands;   /* owned */
 	enum phase phase;
 	struct pulse pulse;
+	struct ev_check turn_begin;
 	struct supervisor_view view;
 	struct reload reload;
 	struct control *control; /* owned; NULL: no control API */
@@ -191,6 +192,17 @@ static void on_signal(void *ctx, int number, enum signal_use use)
 
 /* ---------- the loop ---------- */
 
+/* Before the handlers of a turn, so that what they count belongs to the second in which it came. The
+ * pulse begins a turn each second. */
+static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int events)
+{
+	struct supervisor *supervisor = watcher->data;
+
+	(void)loop;
+	(void)events;
+	pool_set_end_seconds(&supervisor->pool_set, clock_boot() / MTIME_SECOND);
+}
+
 /* Let each pool act on the events of this turn: expired timers, dispatch, acks, wanted workers. */
 static void step_pools(struct supervisor *supervisor)
 {
@@ -325,6 +337,10 @@ static bool start(struct supervisor *supervisor, const struct config_flags *flag
 		return false;
 	}
 	pulse_start(&supervisor->pulse, supervisor->tools.loop);
+	ev_check_init(&supervisor->turn_begin, on_turn_begin);
+	ev_set_priority(&supervisor->turn_begin, EV_MAXPRI);
+	supervisor->turn_begin.data = supervisor;
+	ev_check_start(supervisor->tools.loop, &supervisor->turn_begin);
 	ev_timer_init(&supervisor->deadline, on_deadline, 0, 0);
 	ev_timer_init(&supervisor->stop_limit, on_stop_limit, 0, 0);
 	supervisor->stop_limit.data = supervisor;
@@ -344,6 +360,7 @@ static bool finish(struct supervisor *supervisor)
 	bool is_settled = !supervisor->is_unanswered;
 
 	pulse_stop(pulse, loop);
+	ev_check_stop(loop, &supervisor->turn_begin);
 	ev_timer_stop(loop, &supervisor->deadline);
 	ev_timer_stop(loop, &supervisor->stop_limit);
 	signals_stop(&supervisor->signals, loop);

@@ -64,6 +64,55 @@ START_TEST(pools_are_listed)
 }
 END_TEST
 
+/* The sum of a column over all seconds. */
+static json_int_t sum_of_seconds(const json_t *history, size_t column)
+{
+	json_int_t sum = 0;
+	json_t *second;
+	size_t i;
+
+	json_array_foreach(json_object_get(history, "seconds"), i, second) sum +=
+		json_integer_value(json_array_get(second, column));
+	return sum;
+}
+
+/* The counts of the first entry that has ended all of them. */
+static const json_t *await_history(const char *path, json_int_t done)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	const json_t *history;
+
+	while (history = control_member(control_get_json(path), "history", 0),
+		sum_of_seconds(history, 2) < done)
+		fixture_poll(deadline, 50, "the history has what was done");
+	return history;
+}
+
+START_TEST(history_has_what_was_done)
+{
+	enum { BACK, IN, DONE, RETRIED, P50, P95, P99 };
+	fixture_serve_echo(two_workers);
+	control_post_many(0, 20);
+	const json_t *all = await_history("/v1/history", 20);
+	ck_assert(json_is_null(json_object_get(all, "pool")));
+	const json_t *pool = control_member(control_get_json("/v1/history"), "history", 1);
+	ck_assert_str_eq(control_text(pool, "pool"), fixture.queue);
+	const json_t *only = await_history(scratch_text("/v1/history?pool=%s", fixture.queue), 20);
+	ck_assert_str_eq(control_text(only, "pool"), fixture.queue);
+	ck_assert_int_eq(sum_of_seconds(only, IN), 20);
+	ck_assert_int_eq(sum_of_seconds(only, DONE), 20);
+	ck_assert_int_eq(sum_of_seconds(only, RETRIED), 0);
+	const json_t *seconds = json_object_get(only, "seconds");
+	const json_t *last = json_array_get(seconds, json_array_size(seconds) - 1);
+	ck_assert_int_lt(json_integer_value(json_array_get(last, BACK)),
+		json_integer_value(json_object_get(only, "kept")));
+	ck_assert(json_number_value(json_array_get(last, P50)) > 0);
+	ck_assert(json_number_value(json_array_get(last, P99)) >=
+		  json_number_value(json_array_get(last, P95)));
+	ck_assert(json_is_real(json_object_get(only, "age_s")));
+}
+END_TEST
+
 START_TEST(workers_are_listed)
 {
 	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
@@ -251,7 +300,8 @@ static long own_memory(pid_t pid)
 
 START_TEST(requests_do_not_leak_memory)
 {
-	static const char *const paths[] = {"/metrics", "/v1/status", "/v1/pools", "/v1/workers"};
+	static const char *const paths[] = {
+		"/metrics", "/v1/status", "/v1/pools", "/v1/workers", "/v1/history"};
 	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "4", NULL});
 	control_await("/readyz", 200);
 	for (int i = 0; i < 400; i++)
@@ -315,10 +365,10 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("control", {health_endpoints_answer, 1}, {status_shows_the_supervisor, 1},
-		{pools_are_listed, 1}, {workers_are_listed, 1}, {progress_of_a_task_is_listed, 1},
-		{lists_are_filtered_by_pool, 1}, {metrics_are_correct_and_well_formed, 1},
-		{crash_loop_is_not_ready, 1}, {missing_queue_is_not_ready, 1},
-		{lost_broker_is_not_ready, 1}, {drain_is_not_ready, 1},
-		{requests_do_not_leak_memory, 1}, {requests_do_not_leak_memory_in_crash_loop, 1},
-		{tcp_is_read_only, 1});
+		{pools_are_listed, 1}, {history_has_what_was_done, 1}, {workers_are_listed, 1},
+		{progress_of_a_task_is_listed, 1}, {lists_are_filtered_by_pool, 1},
+		{metrics_are_correct_and_well_formed, 1}, {crash_loop_is_not_ready, 1},
+		{missing_queue_is_not_ready, 1}, {lost_broker_is_not_ready, 1},
+		{drain_is_not_ready, 1}, {requests_do_not_leak_memory, 1},
+		{requests_do_not_leak_memory_in_crash_loop, 1}, {tcp_is_read_only, 1});
 }

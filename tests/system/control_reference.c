@@ -70,7 +70,7 @@ static void expect_members(const json_t *value)
 
 START_TEST(each_json_member_is_documented)
 {
-	static const char *const paths[] = {"/v1/status", "/v1/pools", "/v1/workers",
+	static const char *const paths[] = {"/v1/status", "/v1/pools", "/v1/workers", "/v1/history",
 		"/v1/log-level", "/v1/pools/ordered/sessions?tasks=true",
 		"/v1/pools/ordered/sessions?count=true"};
 	serve_pools();
