@@ -97,6 +97,34 @@ static void append_supervisor(struct buf *out, const struct supervisor_view *vie
 		append_seconds(out, "cpu_seconds_total", "", "", usage.computed);
 }
 
+/* ---------- health ---------- */
+
+static const struct health_family {
+	const char *name, *help;
+	bool of_warnings;
+} health_families[] = {
+	{"not_ready", "1: this reason keeps the supervisor or a pool from being ready.", false},
+	{"warning", "1: /v1/status has this warning of the supervisor or a pool.", true},
+};
+#define HEALTH_FAMILIES (sizeof health_families / sizeof *health_families)
+
+/* Only those that hold: a thousand pools have few. */
+static void append_causes(
+	struct buf *out, const struct health *health, const struct health_family *family)
+{
+	unsigned set = family->of_warnings ? health->warnings : health->causes;
+	char labels[LABELS_SIZE];
+
+	for (enum health_cause cause = 0; cause < HEALTH_CAUSE_COUNT; cause++) {
+		if (!health_has(set, cause))
+			continue;
+		snprintf(labels, sizeof labels, "%s%s%sreason=\"%s\"",
+			health->pool ? "pool=\"" : "", health->pool ? health->pool : "",
+			health->pool ? "\"," : "", health_cause_name(cause));
+		append_count(out, family->name, labels, 1);
+	}
+}
+
 /* ---------- pools ---------- */
 
 /* One figure of one pool while it is written. */
@@ -181,6 +209,8 @@ static void append_figure(struct buf *out, struct pool_view *p, enum api_figure_
 struct metrics {
 	const struct supervisor_view *view;
 	bool has_begun;
+	struct health_walk walk;
+	size_t health_family;
 	size_t figure;   /* the first of its metric */
 	size_t place;    /* of the next pool */
 	uint32_t newest; /* serial */
@@ -192,7 +222,13 @@ static bool is_same_metric(size_t a, size_t b)
 	       strcmp(api_figures[a].metric, api_figures[b].metric) == 0;
 }
 
-/* Of several pools with one name, append only the latest: otherwise counters would go down. */
+/* Of several pools with one name, only the latest counts: otherwise counters would go down. */
+static bool is_latest(const struct metrics *m, const struct pool_runtime *runtime)
+{
+	return pool_set_find_as_of(m->view->pool_set, text_from(runtime->config.name), m->newest) ==
+	       runtime;
+}
+
 static bool append_next_pool(struct metrics *m, struct buf *out)
 {
 	const struct pool_set *set = m->view->pool_set;
@@ -201,11 +237,29 @@ static bool append_next_pool(struct metrics *m, struct buf *out)
 
 	if (!runtime)
 		return false;
-	if (pool_set_find_as_of(set, text_from(runtime->config.name), m->newest) != runtime)
+	if (!is_latest(m, runtime))
 		return true;
 	p = pool_view_of(runtime);
 	for (size_t i = m->figure; i < API_FIGURE_COUNT && is_same_metric(i, m->figure); i++)
 		append_figure(out, &p, i);
+	return true;
+}
+
+/* The next pool of a family of the health, or the supervisor. False: no family is left. */
+static bool append_next_health(struct metrics *m, struct buf *out)
+{
+	const struct health_family *family = &health_families[m->health_family];
+
+	if (m->health_family == HEALTH_FAMILIES)
+		return false;
+	if (!m->walk.has_begun)
+		append_family(out, family->name, family->help, false);
+	if (!health_next(m->view, &m->walk)) {
+		m->walk = (struct health_walk){0};
+		m->health_family++;
+	} else if (!m->walk.runtime || is_latest(m, m->walk.runtime)) {
+		append_causes(out, &m->walk.health, family);
+	}
 	return true;
 }
 
@@ -221,6 +275,8 @@ static bool append_next(void *ctx, struct buf *out)
 		append_supervisor(out, m->view);
 		return true;
 	}
+	if (append_next_health(m, out))
+		return true;
 	if (m->figure == API_FIGURE_COUNT)
 		return false;
 	if (figure->metric && m->place == 0)

@@ -204,6 +204,7 @@ bool health_next(const struct supervisor_view *view, struct health_walk *walk)
 	while (runtime && pool_runtime_is_retiring(runtime));
 	if (!runtime)
 		return false;
+	walk->runtime = runtime;
 	walk->health = health_of_pool(runtime);
 	if (!broker_links_is_any_consume_up(view->broker_links))
 		walk->health.causes &= ~bit(HEALTH_NO_CONSUMING);
@@ -225,6 +226,15 @@ void health_hide_details(struct health *health)
 bool health_has(unsigned set, enum health_cause cause)
 {
 	return set & bit(cause);
+}
+
+const char *health_cause_name(enum health_cause cause)
+{
+#define NAME_OF(cause, name) [cause] = (name),
+	static const char *const names[] = {HEALTH_CAUSES(NAME_OF)};
+#undef NAME_OF
+
+	return names[cause];
 }
 
 bool health_is_ready(const struct supervisor_view *view)

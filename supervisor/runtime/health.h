@@ -7,36 +7,46 @@
 
 #include "runtime/supervisor_view.h"
 
-enum health_cause {
-	HEALTH_DRAINING,      /* the supervisor, and each pool with it */
-	HEALTH_STOPPING,      /* the same, later */
-	HEALTH_NO_CONSUMING,  /* a pool has no connection to consume by; the supervisor: none has */
-	HEALTH_NO_PUBLISHING, /* the supervisor has no connection to publish by */
-	HEALTH_REMOVED,       /* a pool drains, because it is not configured any more */
-	HEALTH_PAUSED,        /* a pool, by an operator */
-	HEALTH_NO_WORKER,     /* a pool has no ready worker yet */
-	HEALTH_CRASH_LOOP,    /* a pool has no ready worker, or (as a warning) too few, because they
-				 fail */
-	HEALTH_NO_CONSUMER,   /* a pool is connected, but does not consume its queue */
-	HEALTH_NO_TOKEN,      /* a pool cannot get its token: no consumer, or no publish succeeds */
-	HEALTH_SHARED, /* the queue of a pool with sessions has other consumers, without a token */
-	HEALTH_NO_ORDER,     /* the queue of a pool with sessions does not keep the order */
-	HEALTH_OVERFULL,     /* a pool with sessions had too many bytes unacked */
-	HEALTH_WINDOW_STUCK, /* all messages that a pool may have belong to sessions that cannot
-				run, so it gets no other ones */
-	HEALTH_SUSPECTS,     /* a warning: tasks of a pool wait until they can run alone */
-	HEALTH_BLOCKED,      /* a warning: sessions of a pool are blocked */
-	HEALTH_HELD,         /* a warning: sessions of a pool wait for the end of takeover_delay */
-	HEALTH_KEYLESS,      /* a warning: no message of a pool with sessions had a key */
-	HEALTH_WIDER_WINDOW, /* a warning: a pool with sessions still uses a larger prefetch */
-	HEALTH_NOT_SINGLE,   /* a warning: the queue of a pool with sessions has no single active
-				consumer */
-	HEALTH_FAILURES,     /* a warning: most of the latest attempts of a pool failed */
-	HEALTH_TRANSIENT,    /* a warning: the queue of a pool is not durable */
-	HEALTH_NO_PUBLISHES, /* a warning: the broker refuses what a pool publishes */
-	HEALTH_DEAD_LETTERS, /* a warning: the dead-letter queue of a pool has messages */
-	HEALTH_CAUSE_COUNT
-};
+/* Each with its stable name: the label of metrics, which alert rules and docs/operations.md use. */
+#define HEALTH_CAUSES(X)                                                                           \
+	X(HEALTH_DRAINING, "draining") /* the supervisor, and each pool with it */                 \
+	X(HEALTH_STOPPING, "stopping") /* the same, later */                                       \
+	/* a pool has no connection to consume by; the supervisor: none has */                     \
+	X(HEALTH_NO_CONSUMING, "no-consuming")                                                     \
+	/* the supervisor has no connection to publish by */                                       \
+	X(HEALTH_NO_PUBLISHING, "no-publishing")                                                   \
+	X(HEALTH_REMOVED, "removed") /* a pool drains, because it is not configured any more */    \
+	X(HEALTH_PAUSED, "paused")   /* a pool, by an operator */                                  \
+	X(HEALTH_NO_WORKER, "no-worker") /* a pool has no ready worker yet */                      \
+	/* a pool has no ready worker, or (as a warning) too few, because they fail */             \
+	X(HEALTH_CRASH_LOOP, "crash-loop")                                                         \
+	X(HEALTH_NO_CONSUMER, "no-consumer") /* a pool is connected, but does not consume */       \
+	/* a pool cannot get its token: no consumer, or no publish succeeds */                     \
+	X(HEALTH_NO_TOKEN, "no-token")                                                             \
+	/* the queue of a pool with sessions has other consumers, without a token */               \
+	X(HEALTH_SHARED, "shared")                                                                 \
+	X(HEALTH_NO_ORDER, "no-order") /* the queue of a pool with sessions keeps no order */      \
+	X(HEALTH_OVERFULL, "overfull") /* a pool with sessions had too many bytes unacked */       \
+	/* all messages that a pool may have belong to sessions that cannot run, so it gets no     \
+	 * other ones */                                                                           \
+	X(HEALTH_WINDOW_STUCK, "window-stuck")                                                     \
+	/* Warnings. */                                                                            \
+	X(HEALTH_SUSPECTS, "suspects") /* tasks of a pool wait until they can run alone */         \
+	X(HEALTH_BLOCKED, "blocked")   /* sessions of a pool are blocked */                        \
+	X(HEALTH_HELD, "held")         /* sessions of a pool wait for the end of takeover_delay */ \
+	X(HEALTH_KEYLESS, "keyless")   /* no message of a pool with sessions had a key */          \
+	/* a pool with sessions still uses a larger prefetch */                                    \
+	X(HEALTH_WIDER_WINDOW, "wider-window")                                                     \
+	/* the queue of a pool with sessions has no single active consumer */                      \
+	X(HEALTH_NOT_SINGLE, "not-single")                                                         \
+	X(HEALTH_FAILURES, "failures")         /* most of the latest attempts of a pool failed */  \
+	X(HEALTH_TRANSIENT, "transient")       /* the queue of a pool is not durable */            \
+	X(HEALTH_NO_PUBLISHES, "no-publishes") /* the broker refuses what a pool publishes */      \
+	X(HEALTH_DEAD_LETTERS, "dead-letters") /* the dead-letter queue has messages */
+
+#define HEALTH_CAUSE(cause, name) cause,
+enum health_cause { HEALTH_CAUSES(HEALTH_CAUSE) HEALTH_CAUSE_COUNT };
+#undef HEALTH_CAUSE
 
 /* Texts are borrowed until the next turn. Figures are set if their cause is. */
 struct health {
@@ -78,6 +88,7 @@ struct health health_of_pool(const struct pool_runtime *);
  * repeated for each. The causes of a pool become warnings while the one that it replaces works. */
 struct health_walk {
 	struct health health;
+	const struct pool_runtime *runtime; /* NULL: the supervisor */
 	size_t place;
 	bool has_begun;
 };
@@ -87,6 +98,8 @@ bool health_next(const struct supervisor_view *, struct health_walk *);
 void health_hide_details(struct health *);
 bool health_is_ready(const struct supervisor_view *);
 bool health_has(unsigned set, enum health_cause);
+/* Return its stable name. */
+const char *health_cause_name(enum health_cause);
 /* Append a cause or a warning as a sentence that may be shown, without an end of line. */
 void health_append_text(struct buf *out, const struct health *, enum health_cause);
 /* The same behind the pool's name: "pool first: paused by an operator". */

@@ -133,6 +133,8 @@ START_TEST(dead_letters_are_counted)
 	await_warnings(scratch_text(
 		"pool here: 1 message is in its dead-letter queue \\\"%s\\\"", fixture.dead));
 	control_expect_text(control_get("/metrics", 200), "wpool_dead_letters{pool=\"here\"} 1\n");
+	control_expect_text(control_get("/metrics", 200),
+		"wpool_warning{pool=\"here\",reason=\"dead-letters\"} 1\n");
 	await_table("  DEAD  ");
 	control_await("/readyz", 503); /* of the other pool, whose queue is missing */
 	client_purge(fixture.client, fixture.dead);

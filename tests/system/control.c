@@ -204,6 +204,7 @@ START_TEST(metrics_are_correct_and_well_formed)
 	char *text = control_get("/metrics", 200);
 	exposition_check(text);
 	ck_assert(exposition_value(text, "wpool_ready") == 1);
+	ck_assert(strstr(text, "\nwpool_not_ready{") == NULL);
 	ck_assert(exposition_value(text, "wpool_connected{connection=\"consume\"}") == 1);
 	ck_assert(metric(text, "wpool_deliveries_total", "") == 31);
 	ck_assert(metric(text, "wpool_settlements_total", "outcome=\"done\"") == 30);
@@ -246,6 +247,8 @@ START_TEST(missing_queue_is_not_ready)
 	control_await("/readyz", 503);
 	control_expect_text(control_get("/readyz", 503), "not consuming");
 	control_expect_text(control_get("/metrics", 200), "wpool_ready 0\n");
+	ck_assert(metric(control_get("/metrics", 200), "wpool_not_ready",
+			  "reason=\"no-consumer\"") == 1);
 	control_get("/livez", 200);
 	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
 	control_await("/readyz", 200);
@@ -275,6 +278,8 @@ START_TEST(drain_is_not_ready)
 	proc_signal(serve, SIGTERM);
 	proc_expect(serve, "draining");
 	control_expect_text(control_get("/readyz", 503), "draining");
+	control_expect_text(
+		control_get("/metrics", 200), "\nwpool_not_ready{reason=\"draining\"} 1\n");
 	ck_assert_str_eq(control_text(control_get_json("/v1/status"), "phase"), "draining");
 	ck_assert_str_eq(
 		control_text(control_member(control_get_json("/v1/pools"), "pools", 0), "state"),
