@@ -104,6 +104,12 @@ static const char *overdue_reason(struct api_publisher *p)
 	return p->why;
 }
 
+static const char *blocked_reason(struct api_publisher *p)
+{
+	snprintf(p->why, sizeof p->why, "the broker accepts no messages now (%.200s)", p->blocked);
+	return p->why;
+}
+
 /* Why there is no connection. */
 static const char *down_reason(struct api_publisher *p)
 {
@@ -238,7 +244,9 @@ static void on_lane_event(
 
 	switch (answer.kind) {
 	case PUBLISH_READY:
-		if (lane->message)
+		if (lane->message && *p->blocked) /* published now, its result would be unknown */
+			end_message(p, lane->message, API_PUBLISH_LATER, blocked_reason(p));
+		else if (lane->message)
 			publish_on(p, lane);
 		break;
 	case PUBLISH_CONFIRMED:
@@ -288,8 +296,7 @@ static void on_down(void *ctx, bool by_error)
 static void on_blocked(struct api_publisher *p, struct text why)
 {
 	utf8_copy_escaped(p->blocked, sizeof p->blocked, why);
-	snprintf(p->why, sizeof p->why, "the broker accepts no messages now (%.200s)", p->blocked);
-	end_waiting(p, p->why);
+	end_waiting(p, blocked_reason(p));
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
@@ -367,9 +374,7 @@ bool api_publisher_add(struct api_publisher *p, struct api_message *message, con
 		return false;
 	}
 	if (*p->blocked) {
-		snprintf(p->why, sizeof p->why, "the broker accepts no messages now (%.200s)",
-			p->blocked);
-		*ret_why = p->why;
+		*ret_why = blocked_reason(p);
 		return false;
 	}
 	if (!p->link)
