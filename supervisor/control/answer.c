@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POOLS       TEXT("/v1/pools/")
-#define NAMES_MAX   20
-#define NAMES_LIMIT (64 * 1024)
+#define POOLS         TEXT("/v1/pools/")
+#define OUT_OF_MEMORY "{\"error\":\"out of memory\"}\n"
+#define NAMES_MAX     20
+#define NAMES_LIMIT   (64 * 1024)
 
 /* ---------- JSON ---------- */
 
@@ -78,8 +79,7 @@ static void answer_json(
 	json_append(&body, json);
 	buf_append_byte(&body, '\n');
 	if (body.failed)
-		http_answer(request, 503, CONTROL_JSON_TYPE,
-			TEXT("{\"error\":\"out of memory\"}\n"), NULL);
+		http_answer(request, 503, CONTROL_JSON_TYPE, TEXT(OUT_OF_MEMORY), NULL);
 	else
 		http_answer(request, status, CONTROL_JSON_TYPE, buf_text(&body), allow);
 	buf_release(&body);
@@ -100,6 +100,11 @@ void control_refuse(
 void control_refuse_memory(const struct http_request *request)
 {
 	answer_json(request, 503, NULL, NULL);
+}
+
+void control_refuse_memory_later(struct http_exchange *exchange, unsigned status)
+{
+	http_answer_later(exchange, status, CONTROL_JSON_TYPE, TEXT(OUT_OF_MEMORY));
 }
 
 /* ---------- pools by name ---------- */

@@ -37,6 +37,8 @@ void control_refuse(
 	const struct http_request *, unsigned status, const char *what, const char *allow);
 /* 503, out of memory. */
 void control_refuse_memory(const struct http_request *);
+/* The same for an answer that comes later, with a status that is true of what has happened. */
+void control_refuse_memory_later(struct http_exchange *, unsigned status);
 /* 404 with the names of some pools that exist. */
 void control_refuse_pool(
 	const struct supervisor_view *, const struct http_request *, struct text name);

@@ -239,8 +239,11 @@ static void on_end(void *ctx, const struct own_command_result *result)
 	if (!has_result)
 		buf_printf(&text, ",\"error\":\"%s\"", missing_reason(result));
 	buf_append_text(&text, TEXT("}\n"));
-	http_answer_later(exchange, has_result ? 200 : 503, CONTROL_JSON_TYPE,
-		text.failed ? TEXT_NONE : buf_text(&text));
+	if (text.failed)
+		control_refuse_memory_later(exchange, 503);
+	else
+		http_answer_later(
+			exchange, has_result ? 200 : 503, CONTROL_JSON_TYPE, buf_text(&text));
 	buf_release(&text);
 }
 

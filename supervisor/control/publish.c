@@ -148,7 +148,12 @@ static void on_end(struct api_message *message, enum api_publish_result result, 
 			: json_pack("{s:o, s:o}", "error", json_text(text_from(why)), "message_id",
 				  json_text(id_of(p))));
 	buf_append_byte(&text, '\n');
-	http_answer_later(p->exchange, statuses[result], CONTROL_JSON_TYPE, buf_text(&text));
+	if (!text.failed)
+		http_answer_later(
+			p->exchange, statuses[result], CONTROL_JSON_TYPE, buf_text(&text));
+	else /* 503 would mean that it was not published */
+		control_refuse_memory_later(p->exchange,
+			statuses[result == API_PUBLISH_CONFIRMED ? API_PUBLISH_UNKNOWN : result]);
 	buf_release(&text);
 	publishing_free(p);
 }
