@@ -151,7 +151,8 @@ static const struct setting root_settings[] = {
 			"client that sends it (`Authorization: Bearer SECRET`) may control pools "
 			"and see dead letters over TCP, too, and so may the page after it was "
 			"entered there (docs/control.md). A path without a slash at its beginning "
-			"is below `$CREDENTIALS_DIRECTORY`. It is read for each such request."},
+			"is below `$CREDENTIALS_DIRECTORY`. It is read at the start and at "
+			"each reload."},
 };
 
 static const struct setting pool_settings[] = {

@@ -1,7 +1,6 @@
 #include "control/access.h"
 
 #include "base/log.h"
-#include "net/password_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,35 +13,38 @@
 
 /* ---------- the token ---------- */
 
-/* False: ret_problem is a text. token: its file's only line. */
-static bool read_token(
-	const struct config *config, char token[PASSWORD_SIZE], char *ret_problem, size_t size)
+/* NULL, or why there is no token. */
+static const char *read_token(const char *file, char ret_token[PASSWORD_SIZE])
 {
-	const char *folder = getenv("CREDENTIALS_DIRECTORY"), *file = config->http_token_file;
+	const char *folder = getenv("CREDENTIALS_DIRECTORY"), *problem;
 	bool is_below = *file != '/' && folder;
 	char path[PATH_MAX_SIZE];
 
 	snprintf(path, sizeof path, "%s%s%s", is_below ? folder : "", is_below ? "/" : "", file);
-	if (!password_file_read(path, token, ret_problem, size))
-		return false;
-	if (strlen(token) >= TOKEN_MIN)
-		return true;
-	explicit_bzero(token, PASSWORD_SIZE);
-	snprintf(ret_problem, size, "it is shorter than %d characters", TOKEN_MIN);
-	return false;
+	if (!password_file_read(path, ret_token, &problem))
+		return problem;
+	if (strlen(ret_token) < TOKEN_MIN)
+		return "it is shorter than 16 characters";
+	return NULL;
 }
 
-void access_check_token_file(const struct config *config)
+void access_read_token(struct access_token *token, const struct config *config)
 {
-	char token[PASSWORD_SIZE], problem[PATH_MAX_SIZE + 128];
+	const char *file = config->http_token_file, *problem;
 
-	if (!config->http_token_file)
+	access_forget_token(token);
+	problem = file ? read_token(file, token->secret) : NULL;
+	if (!problem)
 		return;
-	if (!read_token(config, token, problem, sizeof problem))
-		log_warn("http.token_file %s: %s; no request over TCP is an operator's until it is "
-			 "corrected",
-			config->http_token_file, problem);
-	explicit_bzero(token, sizeof token);
+	log_warn("http.token_file %s: %s; no request over TCP is an operator's until it is "
+		 "corrected and wpool reloads",
+		file, problem);
+	access_forget_token(token);
+}
+
+void access_forget_token(struct access_token *token)
+{
+	explicit_bzero(token, sizeof *token);
 }
 
 /* The time that it takes depends on the length of what was given only. */
@@ -56,25 +58,19 @@ static bool is_same_secret(const char *secret, const char *given)
 	return differences == 0;
 }
 
-static bool has_token(const struct config *config, const struct http_request *request)
+static bool has_token(const struct access_token *token, const struct http_request *request)
 {
 	const char *given = http_header(request, "Authorization");
-	char token[PASSWORD_SIZE], problem[PATH_MAX_SIZE + 128];
-	bool is_same;
 
-	if (!config->http_token_file || !given || strncasecmp(given, SCHEME, strlen(SCHEME)) != 0 ||
-		!read_token(config, token, problem, sizeof problem))
-		return false;
-	is_same = is_same_secret(token, given + strlen(SCHEME));
-	explicit_bzero(token, sizeof token);
-	return is_same;
+	return *token->secret && given && strncasecmp(given, SCHEME, strlen(SCHEME)) == 0 &&
+	       is_same_secret(token->secret, given + strlen(SCHEME));
 }
 
 /* ---------- who may ask ---------- */
 
-bool access_is_operator(const struct supervisor_view *view, const struct http_request *request)
+bool access_is_operator(const struct access_token *token, const struct http_request *request)
 {
-	return request->is_local || has_token(view->config, request);
+	return request->is_local || has_token(token, request);
 }
 
 const char *access_refusal(const struct supervisor_view *view, const struct http_request *request,

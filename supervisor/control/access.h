@@ -4,6 +4,7 @@
 #define CONTROL_ACCESS_H
 
 #include "http/http.h"
+#include "net/password_file.h"
 #include "runtime/supervisor_view.h"
 
 /* Of a path. */
@@ -13,11 +14,17 @@ enum access {
 	ACCESS_SOCKET,   /* at the control socket only */
 };
 
-/* Log what is wrong with the token's file, if one is configured. At the start. */
-void access_check_token_file(const struct config *);
-/* Whether the client is an operator. Over TCP this reads the token's file, but only for a request
- * that has a token. */
-bool access_is_operator(const struct supervisor_view *, const struct http_request *);
+/* Of http.token_file. It is kept in memory, so that no request makes the loop wait for a disk. */
+struct access_token {
+	char secret[PASSWORD_SIZE]; /* empty: there is none */
+};
+
+/* At the start and after a reload: the file may have another one. If there is a file but no token
+ * in it, the reason is logged. */
+void access_read_token(struct access_token *, const struct config *);
+void access_forget_token(struct access_token *);
+/* Whether the client is an operator. */
+bool access_is_operator(const struct access_token *, const struct http_request *);
 /* NULL, or why the request is refused, with *ret_status. */
 const char *access_refusal(const struct supervisor_view *, const struct http_request *, enum access,
 	unsigned *ret_status);

@@ -27,6 +27,7 @@ struct control {
 	const struct supervisor_view *view;
 	struct http *http;
 	struct listener local, remote;
+	struct access_token token;
 	struct ev_timer retry; /* another process has our socket or address */
 	char wanted_path[LISTENER_PATH_BYTES];
 	bool wants_remote;
@@ -44,7 +45,7 @@ static void on_request(void *ctx, const struct http_request *request)
 {
 	const struct control *control = ctx;
 
-	control_answer(control->view, request);
+	control_answer(control->view, &control->token, request);
 }
 
 static unsigned connection_places(void)
@@ -208,13 +209,19 @@ struct control *control_new(struct ev_loop *loop, const struct supervisor_view *
 	ev_timer_init(&control->retry, on_retry, 0, 0);
 	control->retry.data = control;
 	http_set_admission(control->http, admits);
-	access_check_token_file(config);
+	access_read_token(&control->token, config);
 	open_local(control);
 	open_remote(control);
 	log_opened(control, control->local.fd >= 0, control->remote.fd >= 0);
 	retry_later(control);
 	log_watch(on_line, control);
 	return control;
+}
+
+void control_reloaded(struct control *control)
+{
+	if (control)
+		access_read_token(&control->token, control->view->config);
 }
 
 void control_finish(struct control *control)
@@ -232,5 +239,6 @@ void control_free(struct control *control)
 	http_free(control->http);
 	listener_close(&control->local);
 	listener_close(&control->remote);
+	access_forget_token(&control->token);
 	free(control);
 }

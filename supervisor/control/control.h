@@ -10,6 +10,8 @@ struct control;
 
 /* view is borrowed until control_free. NULL: it is off, or the reason was logged. */
 struct control *control_new(struct ev_loop *, const struct supervisor_view *);
+/* After a reload, also of an unchanged configuration: read the token again. NULL is legal. */
+void control_reloaded(struct control *);
 /* Answer clients that wait for the end, and send what is left of other answers, within 200 ms. NULL
  * is legal. */
 void control_finish(struct control *);

@@ -163,7 +163,8 @@ static void answer_path(const struct supervisor_view *view, const struct http_re
 		control_refuse(request, 404, "there is no such path (docs/control.md)", NULL);
 }
 
-void control_answer(const struct supervisor_view *view, const struct http_request *request)
+void control_answer(const struct supervisor_view *view, const struct access_token *token,
+	const struct http_request *request)
 {
 	struct http_request known = *request;
 
@@ -184,6 +185,6 @@ void control_answer(const struct supervisor_view *view, const struct http_reques
 			NULL);
 		return;
 	}
-	known.is_operator = access_is_operator(view, request);
+	known.is_operator = access_is_operator(token, request);
 	answer_path(view, &known);
 }

@@ -2,12 +2,14 @@
 #ifndef CONTROL_ROUTES_H
 #define CONTROL_ROUTES_H
 
+#include "control/access.h"
 #include "http/http.h"
 #include "runtime/supervisor_view.h"
 
 #include <jansson.h>
 
-void control_answer(const struct supervisor_view *, const struct http_request *);
+void control_answer(
+	const struct supervisor_view *, const struct access_token *, const struct http_request *);
 
 /* The functions that answer, each in the file of its name. */
 void control_answer_metrics(const struct supervisor_view *, const struct http_request *);

@@ -536,12 +536,15 @@ unsigned http_header_count(const struct http_request *request, const char *name)
 
 /* ---------- whole answers ---------- */
 
-static void add_usual_headers(struct MHD_Response *response, const char *type, const char *allow)
+static void add_usual_headers(
+	struct MHD_Response *response, unsigned status, const char *type, const char *allow)
 {
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	if (allow)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
+	if (status == MHD_HTTP_UNAUTHORIZED) /* RFC 9110, 15.5.2 requires it */
+		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
 }
 
 /* response moves in; NULL: no memory, and the library closes the connection. */
@@ -550,7 +553,7 @@ static void queue_response(const struct http_request *request, unsigned status, 
 {
 	if (!response)
 		return;
-	add_usual_headers(response, type, allow);
+	add_usual_headers(response, status, type, allow);
 	MHD_queue_response(request->connection, status, response);
 	MHD_destroy_response(response);
 }
@@ -578,7 +581,7 @@ void http_answer_later(
 	struct MHD_Response *response = response_of(body, MHD_RESPMEM_MUST_COPY);
 
 	if (response)
-		add_usual_headers(response, type, NULL);
+		add_usual_headers(response, status, type, NULL);
 	exchange->status = status;
 	exchange->response = response;
 	if (exchange->is_suspended) {

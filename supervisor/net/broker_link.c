@@ -523,10 +523,9 @@ static void on_dialed(void *ctx, struct stream *stream, const char *problem)
 	link->dialer = NULL;
 	link->stream = stream;
 	link->state = BROKER_LINK_OPENING;
-	char reason[sizeof link->reason];
-	const char *file = host_of(link)->password_file;
-	if (file && !password_file_read(file, link->password, reason, sizeof reason)) {
-		fail(link, "%s", reason);
+	const char *file = host_of(link)->password_file, *problem_of_file;
+	if (file && !password_file_read(file, link->password, &problem_of_file)) {
+		fail(link, "cannot read the password from %s: %s", file, problem_of_file);
 		return;
 	}
 	set_params(link, host_of(link));

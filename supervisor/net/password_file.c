@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +24,7 @@ static const char *take_password(char *bytes, size_t len)
 }
 
 bool password_file_read(
-	const char *path, char ret_password[PASSWORD_SIZE], char *ret_problem, size_t size)
+	const char *path, char ret_password[PASSWORD_SIZE], const char **ret_problem)
 {
 	char bytes[PASSWORD_SIZE + 3]; /* a newline, and one byte too many */
 	struct stat status;
@@ -41,7 +40,7 @@ bool password_file_read(
 	if (fd >= 0)
 		close(fd);
 	if (problem)
-		snprintf(ret_problem, size, "cannot read the password from %s: %s", path, problem);
+		*ret_problem = problem;
 	else
 		memcpy(ret_password, bytes, strlen(bytes) + 1);
 	explicit_bzero(bytes, sizeof bytes);

@@ -6,13 +6,13 @@
 #include "base/rc.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define PASSWORD_SIZE 1025
 
-/* Read the file, without a newline at its end. False: ret_problem is a text with the file and the
- * problem. Only a regular file is read, so that it cannot block. */
-bool password_file_read(const char *path, char ret_password[PASSWORD_SIZE], char *ret_problem,
-	size_t size) MUST_CHECK;
+/* Read the file, without a newline at its end. False: *ret_problem is why not, without the
+ * file's name, valid until the next system call fails. Only a regular file is read, so that no FIFO
+ * can block it. */
+bool password_file_read(
+	const char *path, char ret_password[PASSWORD_SIZE], const char **ret_problem) MUST_CHECK;
 
 #endif

@@ -138,6 +138,8 @@ static void on_reload(void *ctx, const char *requested_by, bool is_dry, struct r
 	if (is_notified)
 		systemd_reloading(&supervisor->systemd);
 	reload_run(&supervisor->reload, requested_by, is_dry, ret);
+	if (!is_dry)
+		control_reloaded(supervisor->control);
 	if (is_notified)
 		systemd_reloaded(&supervisor->systemd);
 }

@@ -123,18 +123,41 @@ START_TEST(status_says_who_may_control)
 }
 END_TEST
 
-/* The file is read for each request. */
+static void reload(void)
+{
+	ck_assert_int_eq(status_of(control_socket(), "POST", "/v1/reload", "Host: wpool\r\n"), 200);
+}
+
+/* No request reads the file: only a reload does. */
 START_TEST(token_is_replaced_without_a_restart)
 {
-	serve_with_token(TOKEN);
+	struct proc *serve = serve_with_token(TOKEN);
 	ck_assert_str_eq(access_of(page_address(), ""), "token");
 	ck_assert_str_eq(access_of(page_address(), BEARER TOKEN "\r\n"), "operator");
 	token_file("another token of many characters");
+	ck_assert_str_eq(access_of(page_address(), BEARER TOKEN "\r\n"), "operator");
+	reload();
 	ck_assert_str_eq(access_of(page_address(), BEARER TOKEN "\r\n"), "token");
 	ck_assert_str_eq(access_of(page_address(), BEARER "another token of many characters\r\n"),
 		"operator");
 	token_file("");
+	reload();
 	ck_assert_str_eq(access_of(page_address(), BEARER "\r\n"), "token");
+	ck_assert(proc_has_logged(serve, scratch_text("http.token_file %s/token: it is empty; "
+						      "no request over TCP is an operator's",
+						 fixture.folder)));
+}
+END_TEST
+
+/* RFC 9110, 15.5.2. */
+START_TEST(refusal_names_the_scheme)
+{
+	serve_with_token(TOKEN);
+	struct http_reply reply =
+		http_request_with(page_address(), "POST", "/v1/pause", "Host: wpool\r\n");
+	ck_assert_int_eq(reply.status, 401);
+	control_expect_text(reply.head, "\r\nWWW-Authenticate: Bearer");
+	http_release(&reply);
 }
 END_TEST
 
@@ -153,5 +176,6 @@ int main(void)
 {
 	return SYSTEM_RUN("http token", {only_the_token_makes_an_operator, 1},
 		{page_of_own_origin_may_post, 1}, {status_says_who_may_control, 1},
-		{token_is_replaced_without_a_restart, 1}, {short_token_is_none, 1});
+		{token_is_replaced_without_a_restart, 1}, {refusal_names_the_scheme, 1},
+		{short_token_is_none, 1});
 }
