@@ -274,9 +274,10 @@ static const char *start(
 	buf_release(&input);
 	free(environment);
 	free(file);
-	return rc == RC_OK        ? NULL
-	       : rc == RC_REFUSED ? "another request looks at dead letters; try again later"
-				  : "wpool cannot start its own command";
+	return rc == RC_OK ? NULL
+	       : rc == RC_REFUSED
+		       ? "another request looks at dead letters, or wpool stops; try again later"
+		       : "wpool cannot start its own command";
 }
 
 /* ---------- the request ---------- */

@@ -43,7 +43,7 @@ static json_t *json_of_death(const struct last_death *death, bool is_operator)
 }
 
 /* A standby knows of the holder only what it has seen itself. The name comes from a message, so
- * only local clients get it. */
+ * only operators get it. */
 static json_t *json_of_token(const struct pool_runtime *runtime, bool is_operator)
 {
 	struct token_facts token = pool_token_facts(&runtime->token);

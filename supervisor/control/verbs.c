@@ -128,6 +128,17 @@ static bool find_task(const struct supervisor_view *view, const struct http_requ
 	return false;
 }
 
+/* True: a pool of the same name still works, or drains. */
+static bool is_replacing(const struct supervisor_view *view, const struct pool_runtime *only)
+{
+	const struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));)
+		if (runtime != only && strcmp(runtime->config.name, only->config.name) == 0)
+			return true;
+	return false;
+}
+
 /* The same for the slot of a worker; a task may be named, too. */
 static bool find_worker(const struct supervisor_view *view, const struct http_request *request,
 	struct pool_runtime **only)
@@ -143,7 +154,15 @@ static bool find_worker(const struct supervisor_view *view, const struct http_re
 		control_refuse(request, 400, "give_up is true or false", NULL);
 		return false;
 	}
-	return !http_query(request, "task") || find_task(view, request, only);
+	if (http_query(request, "task"))
+		return find_task(view, request, only);
+	if (!is_replacing(view, *only))
+		return true;
+	control_refuse(request, 409,
+		"the pool is being replaced by another one of its name, which has slots of its own: "
+		"name the task",
+		NULL);
+	return false;
 }
 
 /* The answer has the pools as GET /v1/pools has them. */

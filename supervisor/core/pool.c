@@ -344,15 +344,16 @@ static void do_kill(struct pool *pool, const struct event *event)
 		event->command.gives_up ? KILL_AND_GIVE_UP : KILL_AND_RETRY);
 	bool was_asked = !is_first || context->effects->ask(context->io, slot->pipe.slot,
 					      slot->life, TASK_CANCEL, delivery->id);
-	pool_emit(
-		context, (struct notice){.kind = NOTICE_TASK_KILLED,
-				 .slot = slot->pipe.slot,
-				 .life = slot->life,
-				 .delivery = delivery,
-				 .what = was_asked ? "is asked to give it up, and has limits.grace "
-						     "to do so before it is ended"
-						   : "does not read its standard input and is "
-						     "ended"});
+	const char *what = !is_first ? "was asked before, and has what is left of limits.grace"
+			   : was_asked
+				   ? "is asked to give it up, and has limits.grace to do so before "
+				     "it is ended"
+				   : "does not read its standard input and is ended";
+	pool_emit(context, (struct notice){.kind = NOTICE_TASK_KILLED,
+				   .slot = slot->pipe.slot,
+				   .life = slot->life,
+				   .delivery = delivery,
+				   .what = what});
 	if (is_first)
 		slots_kill_task(&pool->slots, slot, was_asked);
 }

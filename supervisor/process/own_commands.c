@@ -25,7 +25,7 @@ struct own_commands {
 	struct reaper *reaper;
 	const char *program;
 	struct own_command command; /* of the one that runs: its on_end and ctx */
-	bool is_running;
+	bool is_running, is_closed;
 	pid_t pid; /* 0: reaped, or none */
 	int start; /* the result of its start */
 	struct outlet output, errors;
@@ -111,7 +111,8 @@ static void on_output(struct ev_loop *loop, struct ev_io *io, int events)
 		buf_append_text(&outlet->text, text_of(bytes, (size_t)len));
 	if (outlet == &own->output && outlet->text.failed && !own->result.is_too_long) {
 		own->result.is_too_long = true;
-		spawn_signal(own->pid, SIGKILL);
+		if (own->pid > 0) /* it may have ended, and left the rest in the pipe */
+			spawn_signal(own->pid, SIGKILL);
 	}
 }
 
@@ -156,7 +157,7 @@ enum rc own_commands_start(
 	struct spawned child;
 	enum rc rc;
 
-	if (own->is_running)
+	if (own->is_running || own->is_closed)
 		return RC_REFUSED;
 	for (size_t i = 1; command->arguments[i - 1]; i++) {
 		if (i + 1 == sizeof arguments / sizeof *arguments)
@@ -212,10 +213,19 @@ bool own_commands_is_busy(const struct own_commands *own)
 	return own->is_running;
 }
 
+void own_commands_interrupt(struct own_commands *own)
+{
+	if (own->pid > 0)
+		spawn_signal(own->pid, SIGTERM);
+}
+
 /* A killed child is gone at once, so this waits for it. */
 void own_commands_close(struct own_commands *own)
 {
-	if (!own || !own->is_running)
+	if (!own)
+		return;
+	own->is_closed = true;
+	if (!own->is_running)
 		return;
 	if (own->pid > 0) {
 		reaper_forget(own->reaper, own->pid);

@@ -42,11 +42,13 @@ struct own_command {
 /* program: a path; static. The loop and the reaper are borrowed. NULL: out of memory. */
 struct own_commands *own_commands_new(struct ev_loop *, struct reaper *, const char *program);
 bool own_commands_is_busy(const struct own_commands *);
-/* Start it; what the request points to is not kept. RC_REFUSED: one runs already. RC_LIMIT: the
- * input is too long. RC_SYSTEM: see *ret_failure. */
+/* Start it; what the request points to is not kept. RC_REFUSED: one runs already, or
+ * own_commands_close was called. RC_LIMIT: the input is too long. RC_SYSTEM: see *ret_failure. */
 enum rc own_commands_start(struct own_commands *, const struct own_command *,
 	struct exit_info *ret_failure) MUST_CHECK;
-/* Kill the one that runs, and call its on_end. NULL is allowed. */
+/* Send SIGTERM to the one that runs: it ends in an orderly way. */
+void own_commands_interrupt(struct own_commands *);
+/* Kill the one that runs, and call its on_end; start none from now on. NULL is allowed. */
 void own_commands_close(struct own_commands *);
 /* After own_commands_close. */
 void own_commands_free(struct own_commands *);

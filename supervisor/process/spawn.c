@@ -4,6 +4,7 @@
 #include "process/fork_into.h"
 #include "process/program.h"
 #include "process/spawn_child.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -190,6 +191,7 @@ enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure)
 
 void spawn_signal(pid_t pid, int number)
 {
+	assert(pid > 0); /* 0 would be our own group */
 	/* Directly after the fork the child does not lead a group yet. */
 	if (kill(-pid, number) < 0 && errno == ESRCH)
 		kill(pid, number);

@@ -19,9 +19,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-/* Far longer than a killed worker takes to exit or a healthy broker to answer. */
 /* Also after an upgrade has replaced the file. */
 #define OWN_PROGRAM "/proc/self/exe"
+/* Far longer than a killed worker takes to exit or a healthy broker to answer. */
 #define FORCE_LIMIT (3 * MTIME_SECOND)
 
 struct supervisor {
@@ -72,6 +72,7 @@ static void drain(struct supervisor *supervisor, const char *why)
 		"signal stops at once",
 		why, (double)supervisor->config->drain / MTIME_SECOND);
 	command_all(supervisor, COMMAND_DRAIN);
+	own_commands_interrupt(supervisor->own_commands);
 	arm_stop_limit(supervisor, supervisor->config->drain);
 	systemd_stopping(&supervisor->systemd, supervisor->config->drain + FORCE_LIMIT);
 }
@@ -96,6 +97,7 @@ static void force(struct supervisor *supervisor, const char *why)
 	else
 		log_info("%s: stopping now; no task is unfinished", why);
 	command_all(supervisor, COMMAND_FORCE);
+	own_commands_interrupt(supervisor->own_commands);
 	arm_stop_limit(supervisor, FORCE_LIMIT);
 	systemd_stopping(&supervisor->systemd, FORCE_LIMIT);
 }

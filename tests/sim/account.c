@@ -52,9 +52,11 @@ static void on_stored(void *ctx, uint64_t instance, const struct copy_facts *fac
 	const char *queue, struct text body)
 {
 	struct account *account = ctx;
-	bool is_token = strcmp(queue, account->token) == 0;
-	uint32_t id = is_token ? 0 : account_id(body);
+	uint32_t id;
 
+	if (!instance) /* a token */
+		return;
+	id = account_id(body);
 	sim_require(instance < ACCOUNT_INSTANCES_MAX - account->aliases,
 		"a message that never stops being copied");
 	account->instances = instance;

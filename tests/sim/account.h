@@ -54,8 +54,7 @@ struct order;
 struct account {
 	struct order *order;                /* borrowed */
 	const char *queue, *replies, *dead; /* names of the run's queues; borrowed */
-	const char *token; /* the queue of the token, whose messages have no account: id 0 */
-	uint32_t messages; /* ids 1 to this */
+	uint32_t messages;                  /* ids 1 to this */
 	struct message_account message[ACCOUNT_MESSAGES_MAX + 1];
 	uint32_t id_of[ACCOUNT_INSTANCES_MAX]; /* by instance */
 	struct copy_facts facts[ACCOUNT_INSTANCES_MAX];

@@ -59,7 +59,9 @@ void broker_set_release(struct broker *, enum broker_release);
  * announced. Before, both end the run. */
 void broker_answer_mistakes(struct broker *);
 
-/* Accept publishes to this queue that were not announced. The name is borrowed. */
+/* Accept publishes to this queue that were not announced. Their instance is 0. The name is
+ * borrowed.
+ */
 void broker_expect_unannounced(struct broker *, const char *queue);
 
 /* Let quorum queues log settlements late: a channel waits after

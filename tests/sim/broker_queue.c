@@ -147,12 +147,13 @@ static struct stored *new_stored(const struct incoming *incoming)
 void queue_store(struct broker *broker, struct queue *queue, const struct incoming *incoming)
 {
 	struct stored *stored = new_stored(incoming);
+	bool is_announced = !broker->unannounced || strcmp(queue->name, broker->unannounced) != 0;
 
 	stored->queue = queue;
 	stored->brought = incoming->returns;
 	stored->redelivered = queue->arguments.quorum && stored->brought > 0;
 	stored->expires = expire_time(broker, queue, incoming->properties);
-	stored->instance = ++broker->next_instance;
+	stored->instance = is_announced ? ++broker->next_instance : 0;
 	stored->order = ++broker->next_order;
 	list_append(&queue->ready, &stored->place);
 	broker->is_changed = true;

@@ -392,7 +392,6 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->account.queue = WORLD_QUEUE;
 	world->account.replies = WORLD_REPLIES;
 	world->account.dead = WORLD_DEAD;
-	world->account.token = WORLD_TOKEN;
 	world->watch = account_watch(&world->account);
 	world->broker = broker_new(&world->random, &world->watch);
 	if (world_wants(world, TROUBLE_RELEASE, RELEASE_4_0))

@@ -418,9 +418,6 @@ struct delivery *sessions_next(const struct sessions *sessions, struct delivery 
 	return next_of(CONTAINER_OF(first, struct session, turn.place));
 }
 
-/* Sessions and deliveries of a wide window are not in the processor's cache: load the next task of
- * the ring, and the session behind it, while this one is sent. */
-
 void sessions_begin(struct sessions *sessions, struct delivery *delivery, mtime now)
 {
 	struct session *session = delivery->session;

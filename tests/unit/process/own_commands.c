@@ -110,6 +110,16 @@ START_TEST(endless_output_ends_it)
 }
 END_TEST
 
+/* It has left a writer of its pipe behind. A signal to process 0 would be one to all of us. */
+START_TEST(endless_output_of_one_that_has_ended_signals_nobody)
+{
+	start("head -c 3000000 /dev/zero & exit 3", MTIME_MINUTE);
+	await_end();
+	ck_assert(last.is_too_long);
+	ck_assert_int_eq(last.exit.number, 3);
+}
+END_TEST
+
 /* What is kept of stderr is bounded, too, and does not end it. */
 START_TEST(long_stderr_is_cut)
 {
@@ -176,7 +186,8 @@ static Suite *suite(void)
 	Suite *s = suite_create("process/own_commands");
 	TCase *tcase = tcase_create("own_commands");
 	static const TTest *const *const tests[] = {&input_outputs_and_exit_are_passed,
-		&one_runs_at_a_time, &endless_output_ends_it, &long_stderr_is_cut,
+		&one_runs_at_a_time, &endless_output_ends_it,
+		&endless_output_of_one_that_has_ended_signals_nobody, &long_stderr_is_cut,
 		&time_limit_interrupts_it, &close_kills_it, &program_that_is_missing_is_a_failure};
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
