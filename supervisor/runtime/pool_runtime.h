@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "core/pool_facts.h"
 #include "runtime/consume_link.h"
-#include "runtime/history.h"
+#include "runtime/figures/history.h"
 #include "runtime/pool_token.h"
 #include "runtime/report.h"
 #include "runtime/runtime_shared.h"

@@ -4,8 +4,8 @@
 #define RUNTIME_STATISTICS_H
 
 #include "core/notice.h"
-#include "runtime/failure_share.h"
-#include "runtime/histogram.h"
+#include "runtime/figures/failure_share.h"
+#include "runtime/figures/histogram.h"
 
 #define STATISTICS_KINDS  (NOTICE_DRAINED + 1)
 #define STATISTICS_EXITS  (EXIT_NOT_STARTED + 1)

@@ -196,8 +196,8 @@ static void on_signal(void *ctx, int number, enum signal_use use)
 
 /* ---------- the loop ---------- */
 
-/* Before the handlers of a turn, so that what they count belongs to the second in which it came. The
- * pulse begins a turn each second. */
+/* Before the handlers of a turn, so that what they count belongs to the second in which it came.
+ * The pulse begins a turn each second. */
 static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int events)
 {
 	struct supervisor *supervisor = watcher->data;

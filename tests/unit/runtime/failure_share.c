@@ -1,5 +1,5 @@
 /* When most attempts of a pool count as failed, and until when. */
-#include "runtime/failure_share.h"
+#include "runtime/figures/failure_share.h"
 #include "unit/unit.h"
 
 /* Add attempts, 'x' failed, '.' not; return how often is_high changed. */

@@ -1,5 +1,5 @@
 /* Buckets, and how exact what is computed from them is. */
-#include "runtime/histogram.h"
+#include "runtime/figures/histogram.h"
 #include "unit/unit.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What a pool did, second by second. */
-#include "runtime/history.h"
+#include "runtime/figures/history.h"
 #include "unit/unit.h"
 
 #include <math.h>

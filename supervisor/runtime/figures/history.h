@@ -4,7 +4,7 @@
 #ifndef RUNTIME_HISTORY_H
 #define RUNTIME_HISTORY_H
 
-#include "runtime/histogram.h"
+#include "runtime/figures/histogram.h"
 
 #define HISTORY_SECONDS 900
 

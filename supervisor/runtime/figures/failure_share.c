@@ -1,4 +1,4 @@
-#include "runtime/failure_share.h"
+#include "runtime/figures/failure_share.h"
 
 unsigned failure_share_failed(const struct failure_share *share)
 {

@@ -1,4 +1,4 @@
-#include "runtime/history.h"
+#include "runtime/figures/history.h"
 
 #include <assert.h>
 

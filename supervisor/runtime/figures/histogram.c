@@ -1,4 +1,4 @@
-#include "runtime/histogram.h"
+#include "runtime/figures/histogram.h"
 
 enum { IN_DECADE = HISTOGRAM_END - HISTOGRAM_FIRST };
 
