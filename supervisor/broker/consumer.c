@@ -437,6 +437,7 @@ static void reopen_channel(struct consumer *consumer, mtime now)
 void consumer_up(struct consumer *consumer, struct connection *connection)
 {
 	consumer->connection = connection;
+	topology_on_connected(&consumer->topology);
 	reopen_channel(consumer, 0);
 }
 

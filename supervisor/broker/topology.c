@@ -2,6 +2,7 @@
 #include "broker/durability_note.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void topology_init(struct topology *topology, struct text queue, struct text dead_letter,
 	enum declare declare, const struct retry_plan *retry)
@@ -10,6 +11,7 @@ void topology_init(struct topology *topology, struct text queue, struct text dea
 		.dead_letter = dead_letter,
 		.retry = retry,
 		.declare = declare,
+		.refused_binding = SIZE_MAX,
 		.step = TOPOLOGY_MAX};
 }
 
@@ -21,6 +23,11 @@ void topology_set_probe(struct topology *topology, struct queue_probe *probe)
 void topology_set_settings(struct topology *topology, const struct queue_settings *settings)
 {
 	topology->settings = settings;
+}
+
+void topology_on_connected(struct topology *topology)
+{
+	topology->refused_binding = SIZE_MAX;
 }
 
 enum queue_order topology_order(const struct topology *topology)
@@ -165,7 +172,7 @@ static bool bind_next(struct topology *topology, struct connection *connection, 
 
 	topology->is_binding =
 		topology->declare == DECLARE_ON && topology->settings && !topology->in_use &&
-		!topology->skips_bindings &&
+		topology->bound < topology->refused_binding &&
 		queue_settings_binding(topology->settings, topology->bound, &binding);
 	if (!topology->is_binding)
 		return false;
@@ -192,23 +199,39 @@ static void end_binding_step(struct topology *topology)
 	topology->bound++;
 }
 
-static void on_binding_refused(
+/* None is left to request. Without a refusal, the next one is news. */
+static void end_bindings(struct topology *topology)
+{
+	if (topology->refused_binding == SIZE_MAX)
+		*topology->binding_refusal = '\0';
+}
+
+/* Warn once of the same refusal, not on each connection. */
+static void log_binding_refusal(
 	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
 {
 	struct queue_binding binding = {.header_count = 0};
-	bool is_new = !*topology->binding_refusal;
+	char text[sizeof topology->binding_refusal];
+	bool is_new;
 
 	queue_settings_binding(topology->settings, topology->bound, &binding);
-	snprintf(topology->binding_refusal, sizeof topology->binding_refusal,
-		"queue \"%.*s\" cannot be bound to exchange \"%.*s\": %u %.*s",
+	snprintf(text, sizeof text, "queue \"%.*s\" cannot be bound to exchange \"%.*s\": %u %.*s",
 		(int)(topology->queue.len < 80 ? topology->queue.len : 80), topology->queue.ptr,
 		TEXT_ARGS(binding.exchange), (unsigned)code, TEXT_ARGS(reason));
+	is_new = strcmp(text, topology->binding_refusal) != 0;
+	memcpy(topology->binding_refusal, text, sizeof text);
 	channel_log_line(log, is_new ? LOG_WARN : LOG_DEBUG,
 		"%s; consuming without that binding and those after it, until the next "
 		"connection",
-		topology->binding_refusal);
+		text);
+}
+
+static void on_binding_refused(
+	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
+{
+	log_binding_refusal(topology, code, reason, log);
 	topology->is_binding = false;
-	topology->skips_bindings = true;
+	topology->refused_binding = topology->bound;
 	topology->step = TOPOLOGY_MAX;
 }
 
@@ -247,6 +270,7 @@ bool topology_next(struct topology *topology, struct connection *connection, uin
 		end_binding_step(topology);
 		if (bind_next(topology, connection, channel))
 			return false;
+		end_bindings(topology);
 		topology->step++;
 		return declare_next(topology, connection, channel);
 	}
@@ -310,7 +334,6 @@ void topology_on_consuming(struct topology *topology, const struct channel_log *
 	enum log_level level;
 
 	channel_refusal_clear(&topology->refusal);
-	topology->skips_bindings = false;
 	log_way(topology, log);
 	if (topology->is_note_logged)
 		return;

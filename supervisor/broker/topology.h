@@ -51,7 +51,7 @@ struct topology {
 	size_t bound;                          /* bindings that are there, while is_binding */
 	bool is_binding;                       /* the request that was sent is of a binding */
 	bool has_exchange;                     /* of that binding: its declaration was answered */
-	bool skips_bindings;                   /* one was refused: consume without */
+	size_t refused_binding;                /* on this connection; SIZE_MAX: none */
 	char binding_refusal[300];             /* the last one; empty: none */
 	enum declare declare; /* for queue; the others are always made when missing */
 	unsigned step;        /* an enum topology_step; after the last one: done */
@@ -72,6 +72,8 @@ void topology_set_probe(struct topology *, struct queue_probe *);
 /* What the operator asks of the queue, where wpool declares it: its arguments if it is missing, and
  * its bindings in any case. Borrowed as long as the topology. */
 void topology_set_settings(struct topology *, const struct queue_settings *);
+/* The broker may accept now what it refused on the last connection. */
+void topology_on_connected(struct topology *);
 /* QUEUE_ORDER_UNKNOWN: order does not matter, or it is not found out yet. */
 enum queue_order topology_order(const struct topology *);
 /* basic.consume was answered: log the durability note once, and the next problem as a warning

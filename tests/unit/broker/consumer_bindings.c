@@ -46,7 +46,28 @@ START_TEST(passive_pool_binds_nothing)
 }
 END_TEST
 
-START_TEST(refused_binding_is_skipped_until_it_consumed)
+static void reopen(mtime now)
+{
+	rig_event(AMQP_CHANNEL_OPENED, TEXT_NONE, now);
+	rig_declared(0, now);
+}
+
+static void reconnect(void)
+{
+	consumer_down(rig_consumer, 0);
+	rig_calls[0] = 0;
+	consumer_up(rig_consumer, (struct connection *)rig_calls);
+	reopen(0);
+}
+
+/* The exchange of the first binding is declared, and the queue bound to it. */
+static void bind_first(void)
+{
+	rig_event(AMQP_EXCHANGE_DECLARED, TEXT_NONE, 0);
+	rig_event(AMQP_QUEUE_BOUND, TEXT_NONE, 0);
+}
+
+START_TEST(refused_binding_is_skipped_until_the_next_connection)
 {
 	begin(&config);
 	rig_declared(0, 0);
@@ -56,15 +77,83 @@ START_TEST(refused_binding_is_skipped_until_it_consumed)
 		"inequivalent arg 'type'; consuming without that binding and those after it, until "
 		"the next connection");
 	rig_expect("xo");
-	rig_event(AMQP_CHANNEL_OPENED, TEXT_NONE, 0);
-	rig_declared(0, 0);
+	reopen(0);
 	rig_expect("dc");
 	rig_event(AMQP_CONSUME_OK, TEXT_NONE, 0);
 	rig_closed(541, "INTERNAL_ERROR", 0);
 	consumer_tick(rig_consumer, MTIME_MINUTE);
-	rig_event(AMQP_CHANNEL_OPENED, TEXT_NONE, MTIME_MINUTE);
-	rig_declared(0, MTIME_MINUTE);
-	ck_assert_int_eq(rig_calls[strlen(rig_calls) - 1], 'x');
+	rig_expect("Do");
+	reopen(MTIME_MINUTE);
+	rig_expect("dc");
+	rig_event(AMQP_CONSUME_OK, TEXT_NONE, MTIME_MINUTE);
+	reconnect();
+	rig_expect("odx");
+}
+END_TEST
+
+START_TEST(connection_lost_before_it_consumes_skips_nothing)
+{
+	begin(&config);
+	rig_declared(0, 0);
+	rig_closed(404, "NOT_FOUND", 0);
+	reconnect();
+	rig_expect("odx");
+}
+END_TEST
+
+/* The queue may have been deleted, and is then bound as far as the broker lets it. */
+START_TEST(bindings_before_the_refused_one_are_not_skipped)
+{
+	begin(&config);
+	rig_declared(0, 0);
+	bind_first();
+	rig_closed(404, "NOT_FOUND", 0);
+	rig_expect("xbbo");
+	reopen(0);
+	bind_first();
+	rig_expect("dxbc");
+}
+END_TEST
+
+START_TEST(same_refusal_is_warned_of_once)
+{
+	begin(&config);
+	rig_declared(0, 0);
+	bind_first();
+	rig_closed(404, "NOT_FOUND", 0);
+	reopen(0);
+	bind_first();
+	reconnect();
+	bind_first();
+	rig_closed(404, "NOT_FOUND", 0);
+	ck_assert_uint_eq(rig_warnings, 1);
+}
+END_TEST
+
+START_TEST(another_refusal_is_warned_of)
+{
+	begin(&config);
+	rig_declared(0, 0);
+	rig_closed(404, "NOT_FOUND", 0);
+	reconnect();
+	bind_first();
+	rig_closed(404, "NOT_FOUND", 0);
+	ck_assert_uint_eq(rig_warnings, 2);
+	ck_assert_ptr_nonnull(strstr(rig_warning, "\"audit\""));
+}
+END_TEST
+
+START_TEST(refusal_after_all_were_bound_is_warned_of)
+{
+	begin(&config);
+	rig_declared(0, 0);
+	rig_closed(404, "NOT_FOUND", 0);
+	reconnect();
+	bind_first();
+	rig_event(AMQP_QUEUE_BOUND, TEXT_NONE, 0);
+	reconnect();
+	rig_closed(404, "NOT_FOUND", 0);
+	ck_assert_uint_eq(rig_warnings, 2);
 }
 END_TEST
 
@@ -91,7 +180,12 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tests, NULL, rig_end);
 	tcase_add_test(tests, bindings_come_after_the_queue);
 	tcase_add_test(tests, passive_pool_binds_nothing);
-	tcase_add_test(tests, refused_binding_is_skipped_until_it_consumed);
+	tcase_add_test(tests, refused_binding_is_skipped_until_the_next_connection);
+	tcase_add_test(tests, connection_lost_before_it_consumes_skips_nothing);
+	tcase_add_test(tests, bindings_before_the_refused_one_are_not_skipped);
+	tcase_add_test(tests, same_refusal_is_warned_of_once);
+	tcase_add_test(tests, another_refusal_is_warned_of);
+	tcase_add_test(tests, refusal_after_all_were_bound_is_warned_of);
 	suite_add_tcase(suite, tests);
 	tests = tcase_create("texts");
 	tcase_add_test(tests, binding_is_read_with_all_its_fields);
