@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-#define ROUNDS_MAX       1000000 /* a calm world that has not ended by then hangs */
+#define ROUNDS_MAX       10000000 /* a calm world that has not ended by then hangs */
 #define MESSAGES_MIN     20
 #define NAMED_DEATHS_MAX 3
 #define HEADERS_MAX      1024
