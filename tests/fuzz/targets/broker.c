@@ -18,7 +18,7 @@
 #define CHANNEL    1
 
 /* base: a pool's tables, two connections, their channels. */
-const struct fuzz_memory fuzz_memory = {.base = 26 * 1024, .multiple = 64};
+const struct fuzz_memory fuzz_memory = {.base = 27 * 1024, .multiple = 64};
 
 struct pool_runtime;
 
