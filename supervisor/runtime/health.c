@@ -270,6 +270,20 @@ static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 			span_text(loop->next_start > now ? loop->next_start - now : 0, span));
 }
 
+/* A queue of another name has to be given to the command. */
+static void append_dead_letters(struct buf *out, const struct health *health)
+{
+	const char *queue = health->dead_letter_queue, *of = health->queue;
+	size_t len = strlen(of);
+	bool is_default = strncmp(queue, of, len) == 0 && strcmp(queue + len, ".dead") == 0;
+
+	buf_printf(out,
+		"%u message%s in its dead-letter queue \"%s\": wpool dead-letters list --queue %s",
+		health->dead_letters, health->dead_letters == 1 ? " is" : "s are", queue, of);
+	if (!is_default)
+		buf_printf(out, " --dead-letters %s", queue);
+}
+
 static void append_failures(struct buf *out, const struct statistics *statistics)
 {
 	const struct failure_share *share = &statistics->failure_share;
@@ -418,11 +432,7 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 			health->suspects, health->suspects == 1 ? " waits" : "s wait");
 		break;
 	case HEALTH_DEAD_LETTERS:
-		buf_printf(out,
-			"%u message%s in its dead-letter queue \"%s\"; wpool dead-letters lists, "
-			"replays or drops them",
-			health->dead_letters, health->dead_letters == 1 ? " is" : "s are",
-			health->dead_letter_queue);
+		append_dead_letters(out, health);
 		break;
 	case HEALTH_TRANSIENT:
 		buf_printf(out,

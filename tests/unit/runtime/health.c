@@ -35,8 +35,8 @@ static const struct {
 		"messages (docs/reliability.md)"},
 	{HEALTH_NO_PUBLISHES, "some of its publishes are refused: no right to write an exchange"},
 	{HEALTH_DEAD_LETTERS,
-		"1 message is in its dead-letter queue \"orders.dead\"; wpool dead-letters "
-		"lists, replays or drops them"},
+		"1 message is in its dead-letter queue \"orders.dead\": wpool dead-letters "
+		"list --queue orders"},
 	{HEALTH_NO_TOKEN,
 		"cannot become the active one: the queue of its token is not consumed, or "
 		"refuses the token; see the log"},
