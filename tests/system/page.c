@@ -74,6 +74,25 @@ START_TEST(page_shows_rates_under_load)
 }
 END_TEST
 
+/* The tasks are done and their seconds over before the page is opened. */
+START_TEST(page_shows_what_was_before_it_was_opened)
+{
+	page_serve(page_echo_pool("first", 2), 0);
+	control_await("/readyz", 200);
+	control_post_many(0, 400);
+	control_expect_done(400);
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (strstr(control_get("/v1/history?pool=first", 200), "\"seconds\":[]"))
+		fixture_poll(deadline, 50, "the history has a second");
+	struct browser *browser = page_open_ready();
+	browser_await(browser,
+		"/; done [^;]* now, [1-9][^;]* at most/.test(document.querySelector('#plots svg[role=img]').ariaLabel)");
+	browser_await(browser, "document.querySelectorAll('#plots path[d*=L]').length >= 5");
+	page_expect_no_warnings(browser);
+	browser_free(browser);
+}
+END_TEST
+
 START_TEST(page_requests_no_other_host)
 {
 	size_t i;
@@ -309,9 +328,10 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("page", {page_shows_figures_of_the_api, 1},
-		{page_shows_rates_under_load, 1}, {page_requests_no_other_host, 1},
-		{hostile_names_are_shown_as_text, 1}, {page_shows_sessions_without_keys, 1},
-		{page_shows_why_it_is_not_ready, 1}, {page_reconnects_to_restarted_supervisor, 1},
+		{page_shows_rates_under_load, 1}, {page_shows_what_was_before_it_was_opened, 1},
+		{page_requests_no_other_host, 1}, {hostile_names_are_shown_as_text, 1},
+		{page_shows_sessions_without_keys, 1}, {page_shows_why_it_is_not_ready, 1},
+		{page_reconnects_to_restarted_supervisor, 1},
 		{workers_are_requested_for_open_pools_only, 1},
 		{first_workers_of_large_pool_are_shown, 1}, {stderr_of_workers_is_hidden_on_tcp, 1},
 		{socket_serves_page_and_refuses_other_origins, 1});

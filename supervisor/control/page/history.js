@@ -1,10 +1,12 @@
-/* The counters of the last minutes: rates, and the times of tasks between two answers. */
+/* The counters of the last minutes: what the supervisor kept of them when the page was opened, then rates,
+ * and the times of tasks, between two answers. */
 
-const KEPT_S = 300;
+const KEPT_S = 900;
 const RATE_S = 5;    /* a shown rate is the mean of these seconds */
 const TIMES_S = 10;  /* a quantile is of the tasks of these seconds */
 const GAP_S = 6;     /* no rate is computed over a longer time without an answer */
 const COUNTED = {in: "totals.deliveries", done: "totals.done", retried: "totals.retried"};
+const SECOND = ["in", "done", "retried", "p50", "p95", "p99"]; /* in GET /v1/history */
 const PARTS = {p50: 0.5, p95: 0.95, p99: 0.99};
 
 /* buckets: [above, up to, count], from the shortest times, as the supervisor's
@@ -54,6 +56,24 @@ function sumOf(all) {
 	return sum;
 }
 
+/* The seconds of an entry of GET /v1/history, as samples. A second without times shows those of the seconds
+ * before it, as a live one does. */
+function samplesOf({age_s, kept, seconds}, now) {
+	const samples = Array.from({length: kept}, (_, i) => ({t: now - age_s - (kept - 1 - i), in: 0, done: 0, retried: 0}));
+	let timed = null;
+
+	for (const [back, ...figures] of seconds)
+		SECOND.forEach((name, i) => { samples[kept - 1 - back][name] = figures[i]; });
+	for (const sample of samples) {
+		if (typeof sample.p50 === "number")
+			timed = sample;
+		else if (timed && sample.t - timed.t < TIMES_S)
+			for (const name of Object.keys(PARTS))
+				sample[name] = timed[name];
+	}
+	return samples;
+}
+
 class History {
 	constructor() {
 		this.samples = [];
@@ -65,6 +85,16 @@ class History {
 		this.readings = [];
 	}
 
+	/* Replace the samples by those that the supervisor kept. */
+	seed(entry, now) {
+		const samples = samplesOf(entry, now);
+
+		if (samples.length === 0)
+			return;
+		this.samples = [...this.samples.filter(({t}) => t < samples[0].t), ...samples];
+		this.seeded = samples.at(-1);
+	}
+
 	/* t: seconds. */
 	take(t, counts) {
 		const last = this.readings.at(-1);
@@ -74,8 +104,8 @@ class History {
 			this.forget();
 		else if (last)
 			this.samples.push(this.between(now, last));
-		if (this.readings.length === 0)
-			this.samples.push({t});
+		if (this.readings.length === 0 && (!this.seeded || this.samples.at(-1) !== this.seeded))
+			this.samples.push({t}); /* the lines have a gap */
 		this.readings.push(now);
 		while (this.readings.length > 1 && t - this.readings[1].t >= TIMES_S)
 			this.readings.shift();

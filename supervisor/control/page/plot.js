@@ -1,8 +1,9 @@
-/* Plots of the last minute, later of the last five minutes. The texts beside a plot are HTML, so that they are not stretched. */
+/* Plots of the last minute, or of 5 or 15 minutes if more is known. The texts beside a plot are HTML, so that they are not stretched. */
 
 const WIDTH = 600;
 const HEIGHT = 100;
-const FIRST_S = 60;
+const SPANS_S = [60, 300, KEPT_S];
+const SPARK_S = 300;
 
 /* Series by their class: line one is solid, two has dashes, three has dots. */
 const RATES = {
@@ -72,7 +73,9 @@ function areaPath(segments, height) {
 
 /* Seconds. */
 function spanOf(history, now) {
-	return history.samples.length > 0 && now - history.samples[0].t > FIRST_S ? KEPT_S : FIRST_S;
+	const known = history.samples.length > 0 ? now - history.samples[0].t : 0;
+
+	return SPANS_S.find((span) => known <= span) ?? KEPT_S;
 }
 
 function asMinutes(s) {
@@ -148,8 +151,9 @@ class Spark {
 	}
 
 	show(history, now) {
-		const top = Math.max(1, history.max("done"));
-		const segments = segmentsOf(history.samples, "done", now, spanOf(history, now), 19, (value) => 0.9 * value / top);
+		const samples = history.samples.filter(({t}) => now - t <= SPARK_S);
+		const top = Math.max(1, ...valuesOf(samples, [["done"]]));
+		const segments = segmentsOf(samples, "done", now, Math.min(spanOf(history, now), SPARK_S), 19, (value) => 0.9 * value / top);
 
 		set(this.area, {d: areaPath(segments, 20)});
 		set(this.line, {d: linePath(segments)});

@@ -157,6 +157,8 @@ class Watch {
 
 	async refresh() {
 		try {
+			if (!(performance.now() / 1000 - this.takenAt <= GAP_S))
+				await this.seed();
 			const {status, pools} = await ask("v1/pools?status=true");
 			this.take(status, pools, performance.now() / 1000);
 		} catch {
@@ -164,8 +166,19 @@ class Watch {
 		}
 	}
 
+	/* When the page is opened, and after a gap. */
+	async seed() {
+		const {history} = await ask("v1/history");
+		const now = performance.now() / 1000;
+
+		for (const entry of history)
+			(entry.pool === null ? this.history : this.pools.rowOf(entry.pool).history).seed(entry, now);
+	}
+
 	take(status, pools, now) {
 		const isFirst = !this.status;
+
+		this.takenAt = now;
 
 		if (!isFirst && this.status.pid !== status.pid) {
 			this.history.forget();
