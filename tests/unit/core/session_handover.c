@@ -53,6 +53,24 @@ START_TEST(the_attempts_of_one_that_waits_to_run_alone_are_handed_over)
 }
 END_TEST
 
+/* The dead letter of the first message is not confirmed, so that message comes back first. */
+START_TEST(a_past_is_not_handed_over_to_another_message)
+{
+	struct rig rig;
+	rig_start(&rig, with_delay());
+	keyed_deliver(&rig, "a a");
+	rig_answer(&rig, 0, 400);
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 500);
+	rig_turn(&rig);
+	rig_command(&rig, COMMAND_FORCE);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "close");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(paused_and_blocked_sessions_are_handed_over)
 {
 	struct rig rig;
@@ -303,6 +321,7 @@ static Suite *session_handover_suite(void)
 	Suite *suite = suite_create("core/session_handover");
 	UNIT_CASE(suite, "leave", a_parked_task_is_handed_over,
 		the_attempts_of_one_that_waits_to_run_alone_are_handed_over,
+		a_past_is_not_handed_over_to_another_message,
 		paused_and_blocked_sessions_are_handed_over, a_rest_is_handed_over,
 		what_the_broker_knows_is_not_handed_over);
 	UNIT_CASE(suite, "deaths", after_three_deaths_redelivered_messages_run_alone_and_named,
