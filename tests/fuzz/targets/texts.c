@@ -106,6 +106,7 @@ static void check_reasons(struct text t)
 	struct health health = {.pool = "pool",
 		.statistics = &statistics,
 		.queue = name,
+		.dead_letter_queue = name,
 		.consume_failure = name,
 		.publish_failure = name,
 		.crash_loop = {.last = &none, .next_start = MTIME_NEVER}};
