@@ -346,8 +346,9 @@ START_TEST(a_reload_to_a_smaller_prefetch_keeps_the_window_while_anything_is_una
 	proc_expect(standby, "up to 100 messages may be unacked, as before");
 	fixture_release("end");
 	proc_expect(standby, "begins a2");
-	proc_expect(standby, "because another prefetch is configured");
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	if (!proc_has_logged(standby, "because another prefetch is configured"))
+		proc_expect(standby, "because another prefetch is configured");
 	fixture_stop(standby);
 }
 END_TEST
