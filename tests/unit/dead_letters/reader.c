@@ -191,10 +191,11 @@ START_TEST(json_has_the_types_of_headers)
 		make_letter(&(struct properties){0}, TEXT(""));
 		dead_letter_write_json(&out, &letter, false);
 		snprintf(wanted, sizeof wanted,
-			"{\"position\":3,\"wpool\":{},\"properties\":{},\"headers\":{\"h\":%s},"
-			"\"unreadable\":false,\"redelivered\":false,\"exchange\":\"amq.topic\","
+			"{\"position\":3,\"fingerprint\":\"" FINGERPRINT_FORMAT "\",\"wpool\":{},"
+			"\"properties\":{},\"headers\":{\"h\":%s},\"unreadable\":false,"
+			"\"redelivered\":false,\"exchange\":\"amq.topic\","
 			"\"routing_key\":\"key\",\"size\":0}",
-			json_cases[i].json);
+			dead_letter_fingerprint(&letter), json_cases[i].json);
 		expect_out(wanted);
 	}
 }
@@ -210,13 +211,18 @@ START_TEST(json_has_the_whole_dead_letter)
 	table_put_string(&headers, TEXT("x-wpool-exit"), TEXT("signal 6"));
 	make_letter(&given, TEXT("\xff\xfe\xfd\xfc"));
 	dead_letter_write_json(&out, &letter, true);
-	expect_out("{\"position\":3,\"wpool\":{\"first_failed\":9,\"exit\":\"signal 6\"},"
-		   "\"properties\":{\"priority\":5,\"message_id_base64\":\"bf8=\","
-		   "\"timestamp\":256},\"headers\":{"
-		   "\"x-wpool-first-failed\":{\"type\":\"int64\",\"value\":9},"
-		   "\"x-wpool-exit\":{\"type\":\"string\",\"value\":\"signal 6\"}},"
-		   "\"unreadable\":false,\"redelivered\":false,\"exchange\":\"amq.topic\","
-		   "\"routing_key\":\"key\",\"size\":4,\"body_base64\":\"//79/A==\"}");
+	char wanted[500];
+	snprintf(wanted, sizeof wanted,
+		"{\"position\":3,\"fingerprint\":\"" FINGERPRINT_FORMAT "\","
+		"\"wpool\":{\"first_failed\":9,\"exit\":\"signal 6\"},"
+		"\"properties\":{\"priority\":5,\"message_id_base64\":\"bf8=\","
+		"\"timestamp\":256},\"headers\":{"
+		"\"x-wpool-first-failed\":{\"type\":\"int64\",\"value\":9},"
+		"\"x-wpool-exit\":{\"type\":\"string\",\"value\":\"signal 6\"}},"
+		"\"unreadable\":false,\"redelivered\":false,\"exchange\":\"amq.topic\","
+		"\"routing_key\":\"key\",\"size\":4,\"body_base64\":\"//79/A==\"}",
+		dead_letter_fingerprint(&letter));
+	expect_out(wanted);
 }
 END_TEST
 

@@ -4,20 +4,28 @@
 #include "unit/support/config/loading.h"
 #include <stdio.h>
 
-static const struct config_pool *pool_with(const char *session)
+/* settings: those of the pool beside queue and command, each with a comma before it. */
+static const struct config_pool *load_pool(const char *settings)
 {
 	char yaml[600];
-	snprintf(yaml, sizeof yaml, "pools: [{queue: q, command: w, session: {%s}}]", session);
+	snprintf(yaml, sizeof yaml, "pools: [{queue: q, command: w%s}]", settings);
 	loading_load_yaml(text_from(yaml), NULL);
 	ck_assert_msg(loaded.rc == RC_OK, "%s: %s", yaml, loaded.problems);
 	return &loaded.config->pools[0];
 }
 
+static const struct config_pool *pool_with(const char *session)
+{
+	char settings[500];
+	snprintf(settings, sizeof settings, ", session: {%s}", session);
+	return load_pool(settings);
+}
+
 START_TEST(without_sessions)
 {
 	static const struct session_config none;
-	struct pool_config pool = pool_runtime_pool_config(pool_with(""));
-	struct consumer_config consumer = pool_runtime_consumer_config(pool_with(""), 0);
+	struct pool_config pool = pool_runtime_pool_config(load_pool(""));
+	struct consumer_config consumer = pool_runtime_consumer_config(load_pool(""), 0);
 	ck_assert_mem_eq(&pool.session, &none, sizeof none);
 	ck_assert_uint_eq(pool.prefetch, 0);
 	ck_assert_int_eq(consumer.key.kind, KEY_NONE);
