@@ -327,8 +327,8 @@ static struct delivery *find_killable(
 	return NULL;
 }
 
-/* The worker is asked first, because its other tasks would have to run again. The grace of a task
- * that is killed twice does not begin again. */
+/* The worker is asked first, because its other tasks would have to run again. A worker whose task
+ * was killed before keeps the grace that has begun, whichever of its tasks is killed then. */
 static void do_kill(struct pool *pool, const struct event *event)
 {
 	const struct pool_context *context = &pool->context;
@@ -339,23 +339,25 @@ static void do_kill(struct pool *pool, const struct event *event)
 		return;
 	}
 	struct slot *slot = slot_of_pipe(delivery->pipe);
-	bool is_first = !delivery->kill;
+	bool is_again = delivery->kill != KILL_NOT, has_grace = slot->pipe.killed > 0;
 	dispatch_kill(&pool->tasks.dispatch, delivery,
 		event->command.gives_up ? KILL_AND_GIVE_UP : KILL_AND_RETRY);
-	bool was_asked = !is_first || context->effects->ask(context->io, slot->pipe.slot,
-					      slot->life, TASK_CANCEL, delivery->id);
-	const char *what = !is_first ? "was asked before, and has what is left of limits.grace"
-			   : was_asked
-				   ? "is asked to give it up, and has limits.grace to do so before "
-				     "it is ended"
-				   : "does not read its standard input and is ended";
+	bool is_asked = is_again || context->effects->ask(context->io, slot->pipe.slot, slot->life,
+					    TASK_CANCEL, delivery->id);
+	const char *what =
+		is_again    ? "was asked before, and has what is left of limits.grace"
+		: !is_asked ? "does not read its standard input and is ended"
+		: has_grace ? "is asked to give it up, and has what is left of limits.grace since "
+			      "another of its tasks was killed"
+			    : "is asked to give it up, and has limits.grace to do so before it is "
+			      "ended";
 	pool_emit(context, (struct notice){.kind = NOTICE_TASK_KILLED,
 				   .slot = slot->pipe.slot,
 				   .life = slot->life,
 				   .delivery = delivery,
 				   .what = what});
-	if (is_first)
-		slots_kill_task(&pool->slots, slot, was_asked);
+	if (!is_asked || !has_grace)
+		slots_kill_task(&pool->slots, slot, is_asked);
 }
 
 static void on_command(struct pool *pool, const struct event *event)

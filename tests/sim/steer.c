@@ -300,6 +300,7 @@ static void command_kill(struct pool_runtime *runtime)
 			.task_id = choose_task_id(runtime),
 			.gives_up = random_chance(random, 500)}};
 	struct worker_task *task;
+	struct worker *worker;
 	bool is_first;
 
 	event.command.slot = slot_of(runtime, event.command.task_id);
@@ -307,15 +308,16 @@ static void command_kill(struct pool_runtime *runtime)
 		event.command.task_id = 0;
 	task = find_killable(runtime, event.command.slot, event.command.task_id);
 	is_first = task && !task->is_killed;
+	worker = &workers->worker[event.command.slot];
 	sim_trace("supervisor %u, pool %u: command kill %llu in worker %u",
 		runtime->supervisor->number, runtime->channel,
 		(unsigned long long)event.command.task_id, event.command.slot);
 	workers->cancels = is_first ? task->task_id : 0;
 	workers->was_asked = runtime->steering.was_refused = false;
 	if (is_first) {
+		if (!workers_has_killed(worker)) /* a grace that has begun stands */
+			worker->kill_at = runtime->world->now + runtime->config.grace;
 		task->is_killed = true;
-		workers->worker[event.command.slot].kill_at =
-			runtime->world->now + runtime->config.grace;
 	}
 	pool_step(runtime->pool, runtime->world->now, &event);
 	workers->cancels = 0;
