@@ -13,11 +13,11 @@
 
 #define READ_SIZE (32 * 1024)
 
-/* One of the child's outputs. */
-struct outlet {
+/* One of the child's standard streams. */
+struct stream {
 	struct ev_io io;
-	struct buf text;
-	int fd; /* -1: at its end */
+	struct buf text; /* of its input: what is not written yet */
+	int fd;          /* -1: at its end */
 };
 
 struct own_commands {
@@ -28,32 +28,34 @@ struct own_commands {
 	bool is_running, is_closed;
 	pid_t pid; /* 0: reaped, or none */
 	int start; /* the result of its start */
-	struct outlet output, errors;
+	struct stream input, output, errors;
 	struct ev_timer limit;
 	struct own_command_result result;
 };
 
 /* ---------- its end ---------- */
 
-static void close_outlet(struct own_commands *own, struct outlet *outlet)
+static void close_stream(struct own_commands *own, struct stream *stream)
 {
-	ev_io_stop(own->loop, &outlet->io);
-	descriptor_close(&outlet->fd);
+	ev_io_stop(own->loop, &stream->io);
+	descriptor_close(&stream->fd);
 }
 
-static void release(struct own_commands *own)
+static void release_command(struct own_commands *own)
 {
 	ev_timer_stop(own->loop, &own->limit);
-	close_outlet(own, &own->output);
-	close_outlet(own, &own->errors);
+	close_stream(own, &own->input);
+	close_stream(own, &own->output);
+	close_stream(own, &own->errors);
 	descriptor_close(&own->start);
+	buf_release(&own->input.text);
 	buf_release(&own->output.text);
 	buf_release(&own->errors.text);
 	own->is_running = false;
 }
 
 /* on_end may start the next one, so the result is taken out first. */
-static void end(struct own_commands *own)
+static void finish_command(struct own_commands *own)
 {
 	struct own_command command = own->command;
 	struct own_command_result result = own->result;
@@ -63,17 +65,17 @@ static void end(struct own_commands *own)
 	result.errors = buf_text(&errors);
 	buf_init(&own->output.text, 1);
 	buf_init(&own->errors.text, 1);
-	release(own);
+	release_command(own);
 	command.on_end(command.ctx, &result);
 	buf_release(&output);
 	buf_release(&errors);
 }
 
 /* Its exit and the ends of its outputs come in any order. */
-static void end_if_over(struct own_commands *own)
+static void finish_if_over(struct own_commands *own)
 {
 	if (own->pid == 0 && own->output.fd < 0 && own->errors.fd < 0)
-		end(own);
+		finish_command(own);
 }
 
 static void on_exit_of(void *ctx, pid_t pid, struct exit_info exit)
@@ -86,7 +88,36 @@ static void on_exit_of(void *ctx, pid_t pid, struct exit_info exit)
 	own->result.exit = exit;
 	if (spawn_outcome(own->start, &failure) == SPAWN_FAILED)
 		own->result.exit = failure;
-	end_if_over(own);
+	finish_if_over(own);
+}
+
+/* ---------- its input ---------- */
+
+/* Write as much as the pipe takes. A child that reads no more has what it needs, or has failed. */
+static void write_input(struct own_commands *own)
+{
+	struct buf *input = &own->input.text;
+
+	while (buf_len(input) > 0) {
+		struct text text = buf_text(input);
+		ssize_t written = write(own->input.fd, text.ptr, text.len);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0 && errno == EAGAIN)
+			return;
+		if (written < 0)
+			break;
+		buf_consume(input, (size_t)written);
+	}
+	close_stream(own, &own->input);
+	buf_release(input);
+}
+
+static void on_writable(struct ev_loop *loop, struct ev_io *io, int events)
+{
+	(void)loop;
+	(void)events;
+	write_input(io->data);
 }
 
 /* ---------- its outputs ---------- */
@@ -94,22 +125,22 @@ static void on_exit_of(void *ctx, pid_t pid, struct exit_info exit)
 static void on_output(struct ev_loop *loop, struct ev_io *io, int events)
 {
 	struct own_commands *own = io->data;
-	struct outlet *outlet = io == &own->output.io ? &own->output : &own->errors;
+	struct stream *stream = io == &own->output.io ? &own->output : &own->errors;
 	char bytes[READ_SIZE];
-	ssize_t len = read(outlet->fd, bytes, sizeof bytes);
+	ssize_t len = read(stream->fd, bytes, sizeof bytes);
 
 	(void)loop;
 	(void)events;
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (len <= 0) {
-		close_outlet(own, outlet);
-		end_if_over(own);
+		close_stream(own, stream);
+		finish_if_over(own);
 		return;
 	}
-	if (!outlet->text.failed)
-		buf_append_text(&outlet->text, text_of(bytes, (size_t)len));
-	if (outlet == &own->output && outlet->text.failed && !own->result.is_too_long) {
+	if (!stream->text.failed)
+		buf_append_text(&stream->text, text_of(bytes, (size_t)len));
+	if (stream == &own->output && stream->text.failed && !own->result.is_too_long) {
 		own->result.is_too_long = true;
 		if (own->pid > 0) /* it may have ended, and left the rest in the pipe */
 			spawn_signal(own->pid, SIGKILL);
@@ -130,22 +161,11 @@ static void on_limit(struct ev_loop *loop, struct ev_timer *timer, int events)
 
 /* ---------- its start ---------- */
 
-static void watch_outlet(struct own_commands *own, struct outlet *outlet, int fd, size_t max)
+static void watch_stream(struct own_commands *own, struct stream *stream, int fd, int events)
 {
-	outlet->fd = fd;
-	buf_init(&outlet->text, max);
-	ev_io_set(&outlet->io, fd, EV_READ);
-	ev_io_start(own->loop, &outlet->io);
-}
-
-/* The pipe is empty, and takes all of it at once. A child that could not be started has closed it.
- */
-static void give_input(struct text input, int fd)
-{
-	ssize_t written = write(fd, input.ptr, input.len);
-
-	(void)written;
-	descriptor_close(&fd);
+	stream->fd = fd;
+	ev_io_set(&stream->io, fd, events);
+	ev_io_start(own->loop, &stream->io);
 }
 
 enum rc own_commands_start(
@@ -155,7 +175,6 @@ enum rc own_commands_start(
 	const struct spawn_request request = {
 		.command = arguments, .environment = command->environment};
 	struct spawned child;
-	enum rc rc;
 
 	if (own->is_running || own->is_closed)
 		return RC_REFUSED;
@@ -164,26 +183,31 @@ enum rc own_commands_start(
 			return RC_LIMIT;
 		arguments[i] = command->arguments[i - 1];
 	}
-	if (command->input.len > OWN_COMMAND_INPUT)
-		return RC_LIMIT;
-	rc = spawn_process(&request, &child, ret_failure);
-	if (rc != RC_OK)
+	buf_init(&own->input.text, SIZE_MAX);
+	buf_init(&own->output.text, OWN_COMMAND_OUTPUT);
+	buf_init(&own->errors.text, OWN_COMMAND_ERRORS);
+	buf_append_text(&own->input.text, command->input);
+	if (own->input.text.failed)
+		*ret_failure = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
+	if (own->input.text.failed || spawn_process(&request, &child, ret_failure) != RC_OK) {
+		buf_release(&own->input.text);
 		return RC_SYSTEM;
-	give_input(command->input, child.control);
+	}
 	own->command = *command;
 	own->result = (struct own_command_result){0};
 	own->is_running = true;
 	own->pid = child.pid;
 	own->start = child.start;
-	watch_outlet(own, &own->output, child.output, OWN_COMMAND_OUTPUT);
-	watch_outlet(own, &own->errors, child.error, OWN_COMMAND_ERRORS);
+	watch_stream(own, &own->input, child.control, EV_WRITE);
+	watch_stream(own, &own->output, child.output, EV_READ);
+	watch_stream(own, &own->errors, child.error, EV_READ);
 	loop_start_timer(own->loop, &own->limit, command->limit);
 	if (reaper_watch(own->reaper, child.pid, on_exit_of, own))
 		return RC_OK;
 	/* Its exit counts as that of a stranger. */
 	spawn_signal(child.pid, SIGKILL);
 	own->pid = 0;
-	release(own);
+	release_command(own);
 	*ret_failure = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
 	return RC_SYSTEM;
 }
@@ -200,11 +224,12 @@ struct own_commands *own_commands_new(
 	own->loop = loop;
 	own->reaper = reaper;
 	own->program = program;
-	own->output.fd = own->errors.fd = own->start = -1;
+	own->input.fd = own->output.fd = own->errors.fd = own->start = -1;
+	ev_init(&own->input.io, on_writable);
 	ev_init(&own->output.io, on_output);
 	ev_init(&own->errors.io, on_output);
 	ev_timer_init(&own->limit, on_limit, 0, 0);
-	own->output.io.data = own->errors.io.data = own->limit.data = own;
+	own->input.io.data = own->output.io.data = own->errors.io.data = own->limit.data = own;
 	return own;
 }
 
@@ -235,7 +260,7 @@ void own_commands_close(struct own_commands *own)
 		own->pid = 0;
 	}
 	own->result.is_cut = true;
-	end(own);
+	finish_command(own);
 }
 
 void own_commands_free(struct own_commands *own)

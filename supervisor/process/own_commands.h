@@ -13,8 +13,7 @@
 
 #include <ev.h>
 
-/* Bytes of its input, of its output, and of what is kept of its stderr. */
-#define OWN_COMMAND_INPUT  (32 * 1024)
+/* Bytes of its output, and of what is kept of its stderr. */
 #define OWN_COMMAND_OUTPUT (2u * 1024 * 1024)
 #define OWN_COMMAND_ERRORS (16 * 1024)
 /* From SIGTERM, at the time limit, to SIGKILL. */
@@ -43,7 +42,8 @@ struct own_command {
 struct own_commands *own_commands_new(struct ev_loop *, struct reaper *, const char *program);
 bool own_commands_is_busy(const struct own_commands *);
 /* Start it; what the request points to is not kept. RC_REFUSED: one runs already, or
- * own_commands_close was called. RC_LIMIT: the input is too long. RC_SYSTEM: see *ret_failure. */
+ * own_commands_close was called. RC_LIMIT: there are too many arguments. RC_SYSTEM: see
+ * *ret_failure. */
 enum rc own_commands_start(struct own_commands *, const struct own_command *,
 	struct exit_info *ret_failure) MUST_CHECK;
 /* Send SIGTERM to the one that runs: it ends in an orderly way. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -86,17 +87,44 @@ END_TEST
 
 START_TEST(one_runs_at_a_time)
 {
-	static char long_input[OWN_COMMAND_INPUT + 1];
-
 	start("read line; echo first", MTIME_MINUTE);
 	ck_assert_int_eq(try_start("echo", MTIME_MINUTE, TEXT_NONE), RC_REFUSED);
 	next = "echo second";
 	await_end();
 	ck_assert_uint_eq(ends, 2);
 	ck_assert_str_eq(output, "second\n");
+}
+END_TEST
+
+/* A pipe takes 64 KiB, or one page where its user has many. The rest waits until the child reads,
+ * which it does when the loop has run. */
+START_TEST(input_larger_than_a_pipe_is_passed)
+{
+	static char input[1024 * 1024];
+
+	memset(input, 'x', sizeof input);
+	ck_assert_int_eq(try_start("wc -c", MTIME_MINUTE, text_of(input, sizeof input)), RC_OK);
+	await_end();
+	ck_assert_str_eq(output, "1048576\n");
+	ck_assert_int_eq(last.exit.number, 0);
+}
+END_TEST
+
+/* It has what it needs. */
+START_TEST(input_that_is_not_read_delays_no_end)
+{
+	static char input[1024 * 1024];
+
+	ck_assert_int_eq(try_start("sleep 1000 <&0 >/dev/null 2>&1 & echo $!; exit 3", MTIME_MINUTE,
+				 text_of(input, sizeof input)),
+		RC_OK);
+	await_end();
+	ck_assert_int_eq(last.exit.number, 3);
+	ck_assert_int_eq(kill((pid_t)atoi(output), SIGKILL), 0);
 	ck_assert_int_eq(
-		try_start("cat", MTIME_MINUTE, text_of(long_input, sizeof long_input)), RC_LIMIT);
-	ck_assert(!own_commands_is_busy(own));
+		try_start("exec <&-; echo", MTIME_MINUTE, text_of(input, sizeof input)), RC_OK);
+	await_end();
+	ck_assert_str_eq(output, "\n");
 }
 END_TEST
 
@@ -186,7 +214,8 @@ static Suite *suite(void)
 	Suite *s = suite_create("process/own_commands");
 	TCase *tcase = tcase_create("own_commands");
 	static const TTest *const *const tests[] = {&input_outputs_and_exit_are_passed,
-		&one_runs_at_a_time, &endless_output_ends_it,
+		&one_runs_at_a_time, &input_larger_than_a_pipe_is_passed,
+		&input_that_is_not_read_delays_no_end, &endless_output_ends_it,
 		&endless_output_of_one_that_has_ended_signals_nobody, &long_stderr_is_cut,
 		&time_limit_interrupts_it, &close_kills_it, &program_that_is_missing_is_a_failure};
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
