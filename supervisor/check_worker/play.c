@@ -1,7 +1,7 @@
 #include "check_worker/play.h"
 
 #include "os/clock.h"
-#include "runtime/report.h"
+#include "runtime/report/texts.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #include "process/guard.h"
 #include "process/reaper.h"
 #include "process/spawn.h"
-#include "runtime/report.h"
+#include "runtime/report/texts.h"
 #include "wire/frame.h"
 #include "worker/launch.h"
 

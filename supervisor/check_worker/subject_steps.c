@@ -6,7 +6,7 @@
 #include "os/proc_stat.h"
 #include "process/descendants.h"
 #include "process/spawn.h"
-#include "runtime/report.h"
+#include "runtime/report/texts.h"
 
 #include <linux/sockios.h>
 #include <stdio.h>

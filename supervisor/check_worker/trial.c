@@ -1,7 +1,7 @@
 #include "check_worker/trial.h"
 
 #include "base/utf8.h"
-#include "runtime/report.h"
+#include "runtime/report/texts.h"
 
 #include <stdio.h>
 

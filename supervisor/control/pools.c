@@ -4,7 +4,7 @@
 #include "control/figures.h"
 #include "control/routes.h"
 #include "os/clock.h"
-#include "runtime/report.h"
+#include "runtime/report/texts.h"
 
 /* null: there was none. */
 static json_t *json_of_change(const struct scaling *scaling)

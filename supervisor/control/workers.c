@@ -6,7 +6,7 @@
 #include "core/tasks/output.h"
 #include "os/clock.h"
 #include "os/proc_usage.h"
-#include "runtime/report.h"
+#include "runtime/report/texts.h"
 
 /* Of a progress report, of which the core keeps 128 bytes, if each is shown as four characters. */
 #define PROGRESS_TEXT_SIZE 513

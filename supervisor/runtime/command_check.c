@@ -2,7 +2,7 @@
 
 #include "process/program.h"
 #include "runtime/pool_runtime_config.h"
-#include "runtime/report.h"
+#include "runtime/report/texts.h"
 #include "worker/worker_environment.h"
 
 #include <errno.h>

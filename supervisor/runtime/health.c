@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "core/session_facts.h"
 #include "os/clock.h"
-#include "runtime/report.h"
+#include "runtime/report/texts.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "message/same.h"
 #include "os/clock.h"
 #include "runtime/pool_runtime_config.h"
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 
 #include <stdlib.h>
 #include <unistd.h>

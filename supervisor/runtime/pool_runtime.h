@@ -10,7 +10,7 @@
 #include "runtime/consume_link.h"
 #include "runtime/figures/history.h"
 #include "runtime/pool_token.h"
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 #include "runtime/runtime_shared.h"
 #include "worker/workers.h"
 

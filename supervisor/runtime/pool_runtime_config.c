@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "runtime/consume_link.h"
-#include "runtime/report.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What a line about a task says: which task, who had it, how it ended, and why it is the last try.
  */
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 #include "amqp/table.h"
 #include "core/tasks/delivery.h"
 #include "unit/unit.h"

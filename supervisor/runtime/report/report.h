@@ -1,13 +1,12 @@
 /* A pool's notices as counters and log lines. Layer: runtime. Logs each problem once, with pool,
  * slot and what happens next; never a body or a header. */
-#ifndef RUNTIME_REPORT_H
-#define RUNTIME_REPORT_H
+#ifndef RUNTIME_REPORT_REPORT_H
+#define RUNTIME_REPORT_REPORT_H
 
 #include "base/log.h"
 #include "broker/backlog_probe.h"
 #include "core/pool_facts.h"
 #include "core/session_facts.h"
-#include "core/workers/scaling.h"
 #include "runtime/statistics.h"
 #include "worker/workers.h"
 
@@ -34,20 +33,5 @@ void report_log_state(const struct report *, const struct pool_facts *, const st
 	const struct backlog *backlog, mtime now);
 /* The same for the sessions of a pool that has some. */
 void report_log_sessions(const struct report *, const struct session_counts *, mtime now);
-
-/* ---------- texts ---------- */
-
-/* Sizes of buffers; each function returns its buffer. */
-#define EXIT_TEXT_SIZE    160
-#define SPAN_TEXT_SIZE    32
-#define SCALING_TEXT_SIZE 80
-
-/* "exit status 3", "signal 11 (Segmentation fault)", "the command cannot be run: No such file or
- * directory". why: wpool ended it, "signal 9 (Killed), ended by wpool: boot limit"; or NULL. */
-const char *exit_text(const struct exit_info *, const char *why, char buffer[EXIT_TEXT_SIZE]);
-/* "250 ms", "2.1 s", "25 min" */
-const char *span_text(mtime span, char buffer[SPAN_TEXT_SIZE]);
-/* Why the number of workers was changed: "no worker was free and 6 tasks waited" */
-const char *scaling_text(const struct scaling *, char buffer[SCALING_TEXT_SIZE]);
 
 #endif

@@ -1,0 +1,68 @@
+#include "runtime/report/texts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The steps of a start whose names mean nothing to the author of the command. */
+static const char *stage_text(const char *stage)
+{
+	if (strcmp(stage, "exec") == 0)
+		return "the command cannot be run";
+	return strcmp(stage, "interpreter") == 0
+		       ? "the command is there, its interpreter cannot be run"
+		       : stage;
+}
+
+const char *exit_text(const struct exit_info *exit, const char *why, char buffer[EXIT_TEXT_SIZE])
+{
+	size_t size = EXIT_TEXT_SIZE, len;
+
+	switch (exit->kind) {
+	case EXIT_NONE:
+		snprintf(buffer, size, "still running");
+		break;
+	case EXIT_STATUS:
+		snprintf(buffer, size, "exit status %d", exit->number);
+		break;
+	case EXIT_SIGNAL:
+		snprintf(buffer, size, "signal %d (%s)%s%s", exit->number,
+			sigdescr_np(exit->number) ? sigdescr_np(exit->number) : "unknown",
+			exit->stage ? ", " : "", exit->stage ? exit->stage : "");
+		break;
+	case EXIT_NOT_STARTED:
+		snprintf(buffer, size, "%s: %s", stage_text(exit->stage), strerror(exit->number));
+		break;
+	}
+	len = strlen(buffer);
+	if (why)
+		snprintf(buffer + len, size - len, ", ended by wpool: %s", why);
+	return buffer;
+}
+
+const char *span_text(mtime span, char buffer[SPAN_TEXT_SIZE])
+{
+	if (span < MTIME_SECOND)
+		snprintf(buffer, SPAN_TEXT_SIZE, "%lld ms", (long long)(span / MTIME_MS));
+	else if (span < 2 * MTIME_MINUTE)
+		snprintf(buffer, SPAN_TEXT_SIZE, "%.1f s", (double)span / MTIME_SECOND);
+	else
+		snprintf(buffer, SPAN_TEXT_SIZE, "%lld min", (long long)(span / MTIME_MINUTE));
+	return buffer;
+}
+
+const char *scaling_text(const struct scaling *scaling, char buffer[SCALING_TEXT_SIZE])
+{
+	char span[SPAN_TEXT_SIZE];
+	const char *plural = scaling->figure == 1 ? "" : "s";
+
+	if (scaling->cause == SCALING_GREW)
+		snprintf(buffer, SCALING_TEXT_SIZE, "no worker was free and %u task%s waited",
+			scaling->figure, plural);
+	else if (scaling->cause == SCALING_SHRANK)
+		snprintf(buffer, SCALING_TEXT_SIZE, "at most %u worker%s needed for %s",
+			scaling->figure, scaling->figure == 1 ? " was" : "s were",
+			span_text(scaling->span, span));
+	else
+		snprintf(buffer, SCALING_TEXT_SIZE, "by command");
+	return buffer;
+}

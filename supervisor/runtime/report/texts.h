@@ -1,0 +1,22 @@
+/* Exits, spans and changes of the number of workers as text for people. Layer: runtime, pure. */
+#ifndef RUNTIME_REPORT_TEXTS_H
+#define RUNTIME_REPORT_TEXTS_H
+
+#include "base/mtime.h"
+#include "core/exit.h"
+#include "core/workers/scaling.h"
+
+/* Sizes of buffers; each function returns its buffer. */
+#define EXIT_TEXT_SIZE    160
+#define SPAN_TEXT_SIZE    32
+#define SCALING_TEXT_SIZE 80
+
+/* "exit status 3", "signal 11 (Segmentation fault)", "the command cannot be run: No such file or
+ * directory". why: wpool ended it, "signal 9 (Killed), ended by wpool: boot limit"; or NULL. */
+const char *exit_text(const struct exit_info *, const char *why, char buffer[EXIT_TEXT_SIZE]);
+/* "250 ms", "2.1 s", "25 min" */
+const char *span_text(mtime span, char buffer[SPAN_TEXT_SIZE]);
+/* Why the number of workers was changed: "no worker was free and 6 tasks waited" */
+const char *scaling_text(const struct scaling *, char buffer[SCALING_TEXT_SIZE]);
+
+#endif
