@@ -495,7 +495,7 @@ static void leave_those_in_line(struct slots *slots)
 		slots_leave(slots, CONTAINER_OF(first, struct slot, in_line));
 }
 
-void slots_judge_timers(struct slots *slots)
+static void judge_timers(struct slots *slots)
 {
 	const struct pool_config *config = &slots->context->config;
 	while (timers_deadline(&slots->timers) <= slots->context->now) {
@@ -508,6 +508,11 @@ void slots_judge_timers(struct slots *slots)
 			overdue(slots, slot, FACT_TIMER,
 				is_starting ? config->boot_limit : config->grace, limit);
 	}
+}
+
+void slots_start_due(struct slots *slots)
+{
+	judge_timers(slots);
 	if (pool_stays(slots->context))
 		start_some(slots);
 	else
@@ -560,9 +565,11 @@ void slots_begin_turn(struct slots *slots)
 {
 	const struct pool_context *context = slots->context;
 	judge_hard_limits(slots);
+	/* First, so that no worker is replaced on the strength of one that ends in this turn. */
+	judge_timers(slots);
 	if (pool_stays(context)) {
 		slots_roll(slots);
 		slots_recycle(slots);
 	}
-	slots_judge_timers(slots);
+	slots_start_due(slots);
 }

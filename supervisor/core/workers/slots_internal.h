@@ -13,7 +13,7 @@ void slots_leave(struct slots *, struct slot *);
  * the worker lives, which may be for months. */
 bool slots_succeeds(struct slots *, struct slot *);
 /* Act on timers: end workers that are over a limit, and start those that are due. */
-void slots_judge_timers(struct slots *);
+void slots_start_due(struct slots *);
 /* Emit a notice. Fills in kind, slot and life. */
 void slots_emit(const struct slots *, enum notice_kind, const struct slot *, struct notice);
 /* Draw the limits of its worker's life. */

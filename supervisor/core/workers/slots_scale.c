@@ -308,7 +308,7 @@ static void grow(struct slots *slots, uint32_t wanted, uint32_t waiting)
 	}
 	emit_scaling(
 		slots, NOTICE_GROWN, (struct scaling){.cause = SCALING_GREW, .figure = waiting});
-	slots_judge_timers(slots);
+	slots_start_due(slots);
 }
 
 static void shrink(struct slots *slots, uint32_t wanted)

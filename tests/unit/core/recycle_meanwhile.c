@@ -305,6 +305,27 @@ START_TEST(a_worker_whose_session_is_aborted_stands_in_for_none_that_is_due)
 }
 END_TEST
 
+/* A worker whose task an operator killed, and whose grace ends in this turn, stands in for none. */
+START_TEST(a_worker_whose_grace_ends_stands_in_for_none_that_is_due)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	tell_memory(&rig, 1, 1, 101);
+	rig_turn(&rig);
+	rig_step(&rig, (struct event){.kind = COMMAND,
+			       .command = {.what = COMMAND_KILL, .slot = 0, .task_id = 1}});
+	rig_wait(&rig, 5 * MTIME_SECOND - 1);
+	rig_ready(&rig, 2, 1);
+	rig_forget(&rig);
+	rig.now++;
+	rig_turn(&rig);
+	rig_expect(&rig, "term 0.1");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *suite_of_meanwhile(void)
 {
 	Suite *suite = suite_create("core/recycle_meanwhile");
@@ -317,7 +338,8 @@ static Suite *suite_of_meanwhile(void)
 		a_lower_limit_of_tasks_does_not_end_all_idle_workers,
 		a_worker_over_a_lower_limit_keeps_the_former_one,
 		new_limits_do_not_apply_to_leaving_workers, a_drain_replaces_no_worker,
-		a_worker_whose_session_is_aborted_stands_in_for_none_that_is_due);
+		a_worker_whose_session_is_aborted_stands_in_for_none_that_is_due,
+		a_worker_whose_grace_ends_stands_in_for_none_that_is_due);
 	return suite;
 }
 
