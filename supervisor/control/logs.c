@@ -173,7 +173,7 @@ void control_answer_logs(const struct supervisor_view *view, const struct http_r
 		control_refuse(request, 400, mistake, NULL);
 	else if (pool && !pool_set_find(view->pool_set, text_from(pool)))
 		control_refuse_pool(view, request, text_from(pool));
-	else if (reader->follows && http_following(request) >= CONTROL_FOLLOWERS)
+	else if (reader->follows && http_waiting_answers(request) >= CONTROL_FOLLOWERS)
 		control_refuse(request, 503, CONTROL_CROWDED, NULL);
 	else {
 		skip_to_last(reader, lines);

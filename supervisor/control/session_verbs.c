@@ -261,7 +261,7 @@ void control_answer_session_verb(
 		control_refuse(request, 409, standby, NULL);
 		return;
 	}
-	if (http_following(request) >= CONTROL_WAITERS) {
+	if (http_waiting_answers(request) >= CONTROL_WAITERS) {
 		control_refuse(request, 503, CONTROL_CROWDED, NULL);
 		return;
 	}

@@ -327,7 +327,7 @@ void control_answer_sessions(const struct supervisor_view *view, const struct ht
 		answer_one(request, &query);
 		return;
 	}
-	if (http_following(request) >= CONTROL_WAITERS) {
+	if (http_waiting_answers(request) >= CONTROL_WAITERS) {
 		control_refuse(request, 503, CONTROL_CROWDED, NULL);
 		return;
 	}

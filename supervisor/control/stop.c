@@ -63,7 +63,7 @@ void control_answer_stop(const struct supervisor_view *view, const struct http_r
 	bool waits = control_is_true(request, "wait");
 	struct wait *wait;
 
-	if (waits && http_following(request) >= CONTROL_WAITERS) {
+	if (waits && http_waiting_answers(request) >= CONTROL_WAITERS) {
 		control_refuse(request, 503, CONTROL_CROWDED, NULL);
 		return;
 	}

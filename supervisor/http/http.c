@@ -1,6 +1,7 @@
 #include "http/http.h"
 
 #include "base/list.h"
+#include "http/clients.h"
 #include "http/crowd.h"
 #include "http/flood.h"
 #include "os/clock.h"
@@ -25,33 +26,6 @@
 #define TURN_CLIENTS 32
 /* How long one piece of an answer may be made. */
 #define PIECE_TIME MTIME_MS
-/* While fewer than one place in this many is free, there is a crowd. */
-#define CROWD_SHARE 4
-
-enum client_state {
-	CLIENT_FREE,      /* no connection */
-	CLIENT_SILENT,    /* it has not sent a whole request since its start or its last answer */
-	CLIENT_ANSWERED,  /* its answer is being sent */
-	CLIENT_FOLLOWING, /* the same, for an answer without an end */
-	CLIENT_CLOSING,   /* it was shut down; the library finds that out */
-	CLIENT_STATES
-};
-
-/* Place: in the list of its state, in the order in which they entered it. */
-struct client {
-	struct link place;
-	enum client_state state;
-	bool is_refused;
-	int fd; /* owned by the library */
-	mtime since;
-	uint64_t address; /* crowd_address */
-};
-
-struct clients {
-	struct link list;
-	unsigned count;
-};
-
 struct http_stream {
 	const struct http_pieces *pieces;
 	void *ctx;
@@ -92,36 +66,13 @@ struct http {
 	unsigned in_answer; /* requests */
 	unsigned exchanges;
 	struct http_exchange *begun; /* by the handler that runs */
-	unsigned following;
-	struct link asleep; /* of streams */
-	struct clients states[CLIENT_STATES];
+	unsigned waiting;            /* answers */
+	struct link asleep;          /* of streams */
+	struct clients *clients;
 	struct client *arriving; /* while the library is given its descriptor */
-	unsigned places;         /* of clients */
-	struct client clients[];
 };
 
-/* ---------- connections and their time ---------- */
-
-static struct client *client_at(struct link *link)
-{
-	return CONTAINER_OF(link, struct client, place);
-}
-
-static struct client *first_client(const struct http *http, enum client_state state)
-{
-	struct link *link = list_first(&http->states[state].list);
-	return link ? client_at(link) : NULL;
-}
-
-static void enter_state(struct http *http, struct client *client, enum client_state state)
-{
-	http->states[client->state].count--;
-	http->states[state].count++;
-	list_remove(&client->place);
-	list_append(&http->states[state].list, &client->place);
-	client->state = state;
-	client->since = clock_now();
-}
+/* ---------- connections ---------- */
 
 /* The client of a connection of the library. */
 static struct client *client_of(struct MHD_Connection *connection)
@@ -141,9 +92,9 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
 	(void)connection;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		*context = http->arriving;
-		enter_state(http, http->arriving, CLIENT_SILENT);
+		clients_enter(http->clients, http->arriving, CLIENT_SILENT);
 	} else if (client) {
-		enter_state(http, client, CLIENT_FREE);
+		clients_enter(http->clients, client, CLIENT_FREE);
 	}
 }
 
@@ -170,71 +121,7 @@ static void on_answered(void *ctx, struct MHD_Connection *connection, void **req
 		exchange_free(*request);
 	*request = NULL;
 	if (client && client->state != CLIENT_CLOSING)
-		enter_state(http, client, CLIENT_SILENT);
-}
-
-/* Places that are free, or will be in a moment. */
-static bool is_crowded(const struct http *http)
-{
-	return http->states[CLIENT_FREE].count + http->states[CLIENT_CLOSING].count <
-	       http->places / CROWD_SHARE;
-}
-
-/* The silent client that goes first in a crowd; NULL: none is silent. */
-static struct client *first_to_go(const struct http *http)
-{
-	const struct link *list = &http->states[CLIENT_SILENT].list;
-	uint64_t addresses[CROWD_MAX];
-	size_t count = 0, chosen;
-	struct link *link;
-
-	for (link = list->next; link != list; link = link->next)
-		addresses[count++] = client_at(link)->address;
-	if (count == 0)
-		return NULL;
-	link = list->next;
-	for (chosen = crowd_choose(addresses, count); chosen > 0; chosen--)
-		link = link->next;
-	return client_at(link);
-}
-
-static mtime time_left(const struct client *client, mtime limit)
-{
-	return client ? client->since + limit - clock_now() : MTIME_NEVER;
-}
-
-/* The library finds its connection closed, and forgets it. */
-static void close_client(struct http *http, struct client *client)
-{
-	shutdown(client->fd, SHUT_RDWR);
-	enter_state(http, client, CLIENT_CLOSING);
-}
-
-static void close_overdue(struct http *http, enum client_state state, mtime limit)
-{
-	struct client *client;
-
-	while ((client = first_client(http, state)) && time_left(client, limit) <= 0)
-		close_client(http, client);
-}
-
-static mtime answer_limit(const struct http *http)
-{
-	return is_crowded(http) ? HTTP_SILENCE_CROWDED : HTTP_SILENCE;
-}
-
-static void close_clients(struct http *http)
-{
-	struct client *client;
-
-	close_overdue(http, CLIENT_SILENT, HTTP_SILENCE);
-	close_overdue(http, CLIENT_ANSWERED, answer_limit(http));
-	for (unsigned i = 0; i < TURN_CLIENTS && is_crowded(http); i++) {
-		client = first_to_go(http);
-		if (time_left(client, HTTP_PATIENCE) > 0)
-			return;
-		close_client(http, client);
-	}
+		clients_enter(http->clients, client, CLIENT_SILENT);
 }
 
 /* A Unix peer has no name; its address family distinguishes it. */
@@ -247,7 +134,7 @@ static void accept_clients(struct http *http, int listener)
 	struct client *client;
 
 	while (kept < TURN_CLIENTS && away < FLOOD_AWAY &&
-		(client = first_client(http, CLIENT_FREE))) {
+		(client = clients_first(http->clients, CLIENT_FREE))) {
 		socklen_t len = sizeof peer;
 		int fd = accept4(
 			listener, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -284,11 +171,8 @@ static void stop_watching(struct http *http)
 static mtime time_until_next(const struct http *http)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
-	mtime span = time_left(first_client(http, CLIENT_SILENT), HTTP_SILENCE);
+	mtime span = clients_time_left(http->clients);
 
-	span = mtime_min(span, time_left(first_client(http, CLIENT_ANSWERED), answer_limit(http)));
-	if (is_crowded(http))
-		span = mtime_min(span, time_left(first_to_go(http), HTTP_PATIENCE));
 	if (!list_is_empty(&http->asleep))
 		span = mtime_min(span, HTTP_LOOK);
 	if (http->has_woken || http->has_busy)
@@ -304,20 +188,21 @@ static void watch(struct http *http)
 
 	http->rests = false;
 	ev_io_start(http->loop, &http->work);
-	for (size_t i = 0; i < http->listener_count && first_client(http, CLIENT_FREE); i++)
+	for (size_t i = 0; i < http->listener_count && clients_first(http->clients, CLIENT_FREE);
+		i++)
 		ev_io_start(http->loop, &http->listeners[i]);
 	if (span != MTIME_NEVER)
 		loop_start_timer(http->loop, &http->timer, span);
 }
 
-/* Run the library once. Then rest for TIME_SHARE - 1 times as long as that took. */
-static void work(struct http *http)
+/* Run it once. Then rest for TIME_SHARE - 1 times as long as that took. */
+static void run_library(struct http *http)
 {
 	mtime begun = clock_now();
 
 	for (size_t i = 0; i < http->listener_count; i++)
 		accept_clients(http, http->listeners[i].fd);
-	close_clients(http);
+	clients_close_overdue(http->clients, TURN_CLIENTS);
 	http_wake(http);
 	http->has_woken = http->has_busy = false;
 	MHD_run(http->daemon);
@@ -330,7 +215,7 @@ static void work(struct http *http)
 static void on_io(struct ev_loop *loop, struct ev_io *io, int events)
 {
 	loop_keep_watching(loop, io, events);
-	work(io->data);
+	run_library(io->data);
 }
 
 static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int events)
@@ -342,7 +227,7 @@ static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int events)
 	if (http->rests)
 		watch(http);
 	else
-		work(http);
+		run_library(http);
 }
 
 /* ---------- requests ---------- */
@@ -372,14 +257,14 @@ static void begin_request(struct http *http, const struct http_request *asked, v
 	*request = http;
 	http->in_answer++;
 	if (client && client->state == CLIENT_SILENT)
-		enter_state(http, client, CLIENT_ANSWERED);
+		clients_enter(http->clients, client, CLIENT_ANSWERED);
 	http->begun = NULL;
 	http->handler(http->ctx, asked);
 	if (!http->begun)
 		return;
 	*request = http->begun;
 	if (client && client->state == CLIENT_ANSWERED) /* it has to send its body in time */
-		enter_state(http, client, CLIENT_SILENT);
+		clients_enter(http->clients, client, CLIENT_SILENT);
 }
 
 /* MHD_NO closes the connection. */
@@ -398,7 +283,7 @@ static void end_body(struct http *http, struct http_request *asked)
 
 	exchange->is_whole = true;
 	if (client && client->state == CLIENT_SILENT)
-		enter_state(http, client, CLIENT_ANSWERED);
+		clients_enter(http->clients, client, CLIENT_ANSWERED);
 	if (exchange->body.failed) {
 		http_answer(asked, 413, "application/json",
 			TEXT("{\"error\":\"the body is too large\"}"), NULL);
@@ -411,7 +296,7 @@ static void end_body(struct http *http, struct http_request *asked)
 	if (!exchange->is_deferred || exchange->status != 0)
 		return;
 	if (client && client->state == CLIENT_ANSWERED) /* its time is the handler's matter */
-		enter_state(http, client, CLIENT_FOLLOWING);
+		clients_enter(http->clients, client, CLIENT_WAITING);
 	exchange->is_suspended = true;
 	MHD_suspend_connection(exchange->connection);
 }
@@ -667,7 +552,7 @@ static void on_stream_end(void *ctx)
 	struct http_stream *stream = ctx;
 
 	if (stream->pieces->waits)
-		stream->http->following--;
+		stream->http->waiting--;
 	list_remove(&stream->asleep);
 	stream->pieces->end(stream->ctx);
 	buf_release(&stream->made);
@@ -697,32 +582,32 @@ void http_answer_in_pieces(const struct http_request *request, const char *type,
 		free(stream);
 	} else if (pieces->waits) { /* its time has no limit */
 		if (stream->client->state == CLIENT_ANSWERED)
-			enter_state(http, stream->client, CLIENT_FOLLOWING);
-		http->following++;
+			clients_enter(http->clients, stream->client, CLIENT_WAITING);
+		http->waiting++;
 	}
 	queue_response(request, MHD_HTTP_OK, type, NULL, response);
 }
 
-unsigned http_following(const struct http_request *request)
+unsigned http_waiting_answers(const struct http_request *request)
 {
-	return request->http->following;
+	return request->http->waiting;
 }
 
 /* ---------- life ---------- */
 
-static void init_clients(struct http *http, unsigned places)
+static struct MHD_Daemon *start_daemon(struct http *http, unsigned places)
 {
-	for (size_t i = 0; i < CLIENT_STATES; i++)
-		list_init(&http->states[i].list);
-	for (size_t i = 0; i < places; i++)
-		list_append(&http->states[CLIENT_FREE].list, &http->clients[i].place);
-	http->states[CLIENT_FREE].count = http->places = places;
+	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME,
+		0, NULL, NULL, on_request, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HTTP_MEMORY, MHD_OPTION_CONNECTION_LIMIT, places,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
+		on_answered, http, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
 struct http *http_new(struct ev_loop *loop, unsigned places, http_handler *handler, void *ctx)
 {
 	const union MHD_DaemonInfo *info;
-	struct http *http = calloc(1, sizeof *http + places * sizeof *http->clients);
+	struct http *http = calloc(1, sizeof *http);
 
 	assert(places > 0 && places <= HTTP_CLIENTS_MAX);
 	if (!http)
@@ -731,17 +616,13 @@ struct http *http_new(struct ev_loop *loop, unsigned places, http_handler *handl
 	http->handler = handler;
 	http->ctx = ctx;
 	list_init(&http->asleep);
-	init_clients(http, places);
-	http->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-		on_request, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY,
-		MHD_OPTION_CONNECTION_LIMIT, places, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-		http, MHD_OPTION_NOTIFY_COMPLETED, on_answered, http,
-		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+	http->clients = clients_new(places);
+	http->daemon = http->clients ? start_daemon(http, places) : NULL;
 	info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
 		if (http->daemon)
 			MHD_stop_daemon(http->daemon);
+		clients_free(http->clients);
 		free(http);
 		return NULL;
 	}
@@ -792,5 +673,6 @@ void http_free(struct http *http)
 	stop_watching(http);
 	http_wake(http);
 	MHD_stop_daemon(http->daemon);
+	clients_free(http->clients);
 	free(http);
 }

@@ -19,7 +19,7 @@
 #define HTTP_SILENCE_CROWDED MTIME_SECOND
 /* In a crowd connections without a whole request are closed, the oldest of the most frequent
  * address first, but none that is younger than this. */
-#define HTTP_PATIENCE (100 * MTIME_MS)
+#define HTTP_SILENCE_MIN (100 * MTIME_MS)
 /* Bytes of a request's line and headers, and of what is sent of an answer in one turn. */
 #define HTTP_MEMORY (16 * 1024)
 #define HTTP_PIECE  8192
@@ -111,6 +111,6 @@ void http_answer_in_pieces(
  * anywhere in the loop. */
 void http_wake(struct http *);
 /* The number of answers with .waits. Each keeps its connection, so there should not be many. */
-unsigned http_following(const struct http_request *);
+unsigned http_waiting_answers(const struct http_request *);
 
 #endif

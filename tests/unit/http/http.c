@@ -89,7 +89,7 @@ static void on_request(void *ctx, const struct http_request *request)
 			request, "text/plain", &worked, calloc(1, sizeof(struct lines)));
 		return;
 	}
-	if (strcmp(request->path, "/follow") == 0 && http_following(request) >= FOLLOWERS) {
+	if (strcmp(request->path, "/follow") == 0 && http_waiting_answers(request) >= FOLLOWERS) {
 		http_answer(request, 503, "text/plain", TEXT("crowded"), NULL);
 		return;
 	}
