@@ -485,11 +485,11 @@ void order_answered(
 
 	if (!order_of(runtime)->is_on)
 		return;
+	order_turns_worked(runtime, task);
 	if (!order_has_key(order_of(runtime), task->id)) {
 		order_loose_answered(runtime, task);
 		return;
 	}
-	order_turns_worked(runtime, task);
 	held = held_by(runtime, task);
 	if (!held || output->status > STATUS_REPLY)
 		return;
@@ -557,11 +557,11 @@ void order_gone(struct pool_runtime *runtime, const struct worker_task *task, bo
 
 	if (!order_of(runtime)->is_on)
 		return;
+	order_turns_worked(runtime, task);
 	if (!order_has_key(order_of(runtime), task->id)) {
 		order_loose_gone(runtime, task, is_suspect);
 		return;
 	}
-	order_turns_worked(runtime, task);
 	held = held_by(runtime, task);
 	if (!held)
 		return;

@@ -60,7 +60,8 @@ struct hand {
 	 * another one were sent, and how long workers took for them. */
 	uint32_t sent[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];
 	mtime worked[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];
-	struct loose loose; /* without a key */
+	mtime unkeyed_worked; /* what tasks without a key took since their turn began */
+	struct loose loose;   /* without a key */
 	/* order_takeover.h */
 	bool is_standby; /* another supervisor may have the token */
 	mtime held_until, careful_until;

@@ -10,6 +10,7 @@ void order_turns_begin(struct hand *hand)
 {
 	memset(hand->sent, 0, sizeof hand->sent);
 	memset(hand->worked, 0, sizeof hand->worked);
+	hand->unkeyed_worked = 0;
 }
 
 static uint8_t key_of(const struct pool_runtime *runtime, uint32_t id)
@@ -111,6 +112,8 @@ void order_turns_follow(struct pool_runtime *runtime)
 	uint32_t ready = find_ready(runtime);
 
 	follow_lives(runtime);
+	if (!(ready & 1))
+		runtime->hand.unkeyed_worked = 0;
 	for (uint8_t key = 0; key <= ORDER_KEYS_MAX; key++)
 		if (!(ready >> key & 1))
 			forget(&runtime->hand, key);
@@ -125,8 +128,8 @@ static bool is_ending(const struct pool_runtime *runtime, uint8_t key)
 	       facts.life == runtime->hand.ending[key];
 }
 
-/* With a quantum in time, the last task began before it was used up. What tasks without a key took
- * is not known here. */
+/* With a quantum in time, the last task began before it was used up. Tasks without a key run side
+ * by side, and many of them may be sent before it is. */
 static void check_quantum(const struct pool_runtime *runtime, uint8_t key, uint32_t waiting)
 {
 	const struct session_config *config = &runtime->config.session;
@@ -172,14 +175,33 @@ void order_turns_unsent(struct pool_runtime *runtime, const struct worker_task *
 		sent[waiting] -= sent[waiting] > 0;
 }
 
+/* Tasks without a key run while others of them wait: what they take may end the turn in which those
+ * would have been sent, and the next one begins behind all sessions. */
+static void unkeyed_worked(struct pool_runtime *runtime, mtime took)
+{
+	struct hand *hand = &runtime->hand;
+
+	hand->unkeyed_worked += took;
+	if (hand->unkeyed_worked < runtime->config.session.quantum_time)
+		return;
+	hand->unkeyed_worked = 0;
+	forget(hand, 0);
+}
+
 void order_turns_worked(struct pool_runtime *runtime, const struct worker_task *task)
 {
 	uint8_t key = key_of(runtime, task->id);
 	struct hand *hand = &runtime->hand;
+	bool is_in_tasks = runtime->config.session.quantum > 0;
 
-	for (uint32_t waiting = 0; waiting <= ORDER_KEYS_MAX; waiting++)
-		if (task->began != MTIME_NEVER && hand->sent[key][waiting])
-			hand->worked[key][waiting] += runtime->world->now - task->began;
+	if (is_in_tasks || task->began == MTIME_NEVER)
+		return;
+	mtime took = runtime->world->now - task->began;
+	if (!key)
+		unkeyed_worked(runtime, took);
+	for (uint32_t waiting = 0; key && waiting <= ORDER_KEYS_MAX; waiting++)
+		if (hand->sent[key][waiting])
+			hand->worked[key][waiting] += took;
 }
 
 /* It waits to be the only task of the pool, and others wait for it. */
