@@ -7,6 +7,12 @@
 #define CODEC_PAGE     4096
 #define REPLY_TEXT_MAX 255
 
+uint8_t *connection_content_memory(size_t len, void **ret_owner)
+{
+	*ret_owner = malloc(len > 0 ? len : 1);
+	return *ret_owner;
+}
+
 struct connection *connection_new(
 	const struct connection_params *params, const struct connection_handler *handler, void *ctx)
 {

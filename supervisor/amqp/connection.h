@@ -90,6 +90,9 @@ struct connection_handler {
 	void (*content_dropped)(void *ctx, void *owner);
 };
 
+/* Such memory that free() frees. */
+uint8_t *connection_content_memory(size_t len, void **ret_owner);
+
 struct connection;
 
 /* Make a connection, with the protocol header in its output. params and handler are borrowed until

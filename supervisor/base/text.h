@@ -123,4 +123,17 @@ static inline bool text_read_decimal(struct text t, uint64_t max, uint64_t *ret)
 	return true;
 }
 
+/* The same with an optional minus sign; from -INT64_MAX to INT64_MAX. */
+static inline bool text_read_signed(struct text t, int64_t *ret)
+{
+	bool is_negative = text_starts(t, TEXT("-"));
+	uint64_t number;
+
+	if (!text_read_decimal(
+		    text_of(t.ptr + is_negative, t.len - is_negative), INT64_MAX, &number))
+		return false;
+	*ret = is_negative ? -(int64_t)number : (int64_t)number;
+	return true;
+}
+
 #endif

@@ -309,15 +309,6 @@ const struct channel_refusal *publisher_refusal(const struct publisher *publishe
 	return &publisher->refusal;
 }
 
-uint8_t *publisher_content_memory(size_t len, void **ret_owner)
-{
-	uint8_t *memory = malloc(len ? len : 1);
-
-	if (memory)
-		*ret_owner = memory;
-	return memory;
-}
-
 void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 {
 	struct copy_options options = {.queue = publisher->config->queue,

@@ -154,18 +154,6 @@ static bool read_value(struct difference *difference)
 	return difference->type.len > 0;
 }
 
-static bool read_number(struct text value, int64_t *ret)
-{
-	bool is_negative = text_starts(value, TEXT("-"));
-	uint64_t number;
-
-	if (!text_read_decimal(
-		    text_of(value.ptr + is_negative, value.len - is_negative), INT64_MAX, &number))
-		return false;
-	*ret = is_negative ? -(int64_t)number : (int64_t)number;
-	return true;
-}
-
 static bool set_value(struct probe_argument *argument, const struct difference *difference)
 {
 	if (text_is(difference->type, TEXT("longstr")))
@@ -175,7 +163,7 @@ static bool set_value(struct probe_argument *argument, const struct difference *
 	else if (difference->type.len > 0)
 		argument->kind = PROBE_NUMBER;
 	if (argument->kind == PROBE_NUMBER)
-		return read_number(difference->value, &argument->number);
+		return text_read_signed(difference->value, &argument->number);
 	if (argument->kind == PROBE_BOOL) {
 		argument->number = text_is(difference->value, TEXT("true"));
 		return true;

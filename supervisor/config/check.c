@@ -2,6 +2,7 @@
 
 #include "base/processors.h"
 #include "config/check_session.h"
+#include "config/dead_letter.h"
 #include "config/url/listen.h"
 #include "config/value/environment.h"
 #include "config/value/nearest.h"
@@ -182,7 +183,6 @@ static void check_rights(struct draft *draft, bool is_for_other_process)
 
 enum { NAME_MAX_BYTES = 64, QUEUE_NAME_MAX = 255 };
 
-static const char dead_suffix[] = ".dead";
 /* The longest suffix of a retry queue's name. */
 static const char retry_suffix[] = ".retry.86399999ms";
 
@@ -226,16 +226,16 @@ static void check_name(struct draft *draft, const struct config_pool *pool)
 
 static void derive_dead_letter(struct draft *draft, struct config_pool *pool)
 {
-	size_t size = strlen(pool->queue) + sizeof dead_suffix;
+	size_t size = strlen(pool->queue) + sizeof DEAD_LETTER_SUFFIX;
 	if (size - 1 > QUEUE_NAME_MAX) {
 		problems_add(draft->problems, draft_place(draft, "queue"),
 			"%sretry.dead_letter is needed: the queue's name with \"%s\" is over 255 bytes",
-			draft->prefix, dead_suffix);
+			draft->prefix, DEAD_LETTER_SUFFIX);
 		return;
 	}
 	pool->retry.dead_letter = malloc(size);
 	if (pool->retry.dead_letter)
-		snprintf(pool->retry.dead_letter, size, "%s%s", pool->queue, dead_suffix);
+		snprintf(pool->retry.dead_letter, size, "%s" DEAD_LETTER_SUFFIX, pool->queue);
 	else
 		draft->problems->memory = true;
 }

@@ -315,22 +315,6 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	free(event->content.owner);
 }
 
-static uint8_t *content_memory(
-	void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner)
-{
-	(void)ctx;
-	(void)channel;
-	(void)is_return;
-	*ret_owner = malloc(len > 0 ? len : 1);
-	return *ret_owner;
-}
-
-static void content_dropped(void *ctx, void *owner)
-{
-	(void)ctx;
-	free(owner);
-}
-
 static void on_end(void *ctx, const char *why)
 {
 	struct api_publisher *p = ctx;
@@ -343,8 +327,6 @@ static const struct broker_link_handler handler = {
 	.on_up = on_up,
 	.on_down = on_down,
 	.on_event = on_event,
-	.content_memory = content_memory,
-	.content_dropped = content_dropped,
 	.on_end = on_end,
 };
 

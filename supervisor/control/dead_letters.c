@@ -1,6 +1,8 @@
 /* GET /v1/pools/NAME/dead-letters, and POST .../replay and .../drop: wpool's own command does the
  * work in a child process, so that no dead letter is in our memory and none delays the loop. What
  * docs/retries.md promises of the command holds here. */
+#include "base/keyed_hash.h"
+#include "config/dead_letter.h"
 #include "config/url/secrets.h"
 #include "config/value/quantity.h"
 #include "control/answer.h"
@@ -19,11 +21,20 @@
 #define CHANGE_LIMIT  (10 * MTIME_MINUTE)
 #define OPTIONS_MAX   40
 #define PASSWORD_FILE "WPOOL_PASSWORD_FILE"
-#define SUFFIX        ".dead"
 
-/* A request, until the command is started. */
-struct look {
-	const char *verb;           /* of the command: "list" */
+enum letters_verb { LETTERS_LIST, LETTERS_REPLAY, LETTERS_DROP };
+
+static const struct {
+	const char *path_end, *verb; /* of the command */
+} verbs[] = {
+	[LETTERS_LIST] = {"/dead-letters", "list"},
+	[LETTERS_REPLAY] = {"/replay", "replay"},
+	[LETTERS_DROP] = {"/drop", "drop"},
+};
+
+/* What a request asks for, until the command is started. */
+struct letters_command {
+	enum letters_verb verb;
 	char *options[OPTIONS_MAX]; /* owned: the command line; NULL-terminated */
 	size_t count;
 	bool has_limit, has_selection, is_all, has_fingerprint;
@@ -31,82 +42,92 @@ struct look {
 	bool has_no_memory;
 };
 
-static void add_option(struct look *look, const char *name, struct text value)
+static void add_option(struct letters_command *command, const char *name, struct text value)
 {
 	char *option;
 
-	if (look->count + 1 == OPTIONS_MAX) {
-		look->mistake = "there are too many parameters";
+	if (command->count + 1 == OPTIONS_MAX) {
+		command->mistake = "there are too many parameters";
 		return;
 	}
 	if (asprintf(&option, "%s%.*s", name, TEXT_ARGS(value)) < 0) {
-		look->has_no_memory = true;
+		command->has_no_memory = true;
 		return;
 	}
-	look->options[look->count++] = option;
+	command->options[command->count++] = option;
 }
 
-static void look_release(struct look *look)
+static void release_options(struct letters_command *command)
 {
-	for (size_t i = 0; i < look->count; i++)
-		free(look->options[i]);
+	for (size_t i = 0; i < command->count; i++)
+		free(command->options[i]);
 }
 
 /* ---------- the query ---------- */
 
-static bool is_list(const struct look *look)
+/* The router has matched one of them. */
+static enum letters_verb verb_of(const char *path)
 {
-	return strcmp(look->verb, "list") == 0;
+	enum letters_verb verb = LETTERS_LIST;
+
+	while (!text_ends(text_from(path), text_from(verbs[verb].path_end)))
+		verb++;
+	return verb;
 }
 
-static const char *take_limit(struct look *look, struct text value)
+static bool is_list(const struct letters_command *command)
+{
+	return command->verb == LETTERS_LIST;
+}
+
+static const char *read_limit(struct letters_command *command, struct text value)
 {
 	uint64_t limit;
 
-	if (!text_read_decimal(value, is_list(look) ? LIST_MAX : UINT64_MAX, &limit) || limit == 0)
-		return is_list(look) ? "limit is not a number from 1 to 1000"
-				     : "limit is not a number from 1";
-	look->has_limit = true;
-	add_option(look, "--limit=", value);
+	if (!text_read_decimal(value, is_list(command) ? LIST_MAX : UINT64_MAX, &limit) ||
+		limit == 0)
+		return is_list(command) ? "limit is not a number from 1 to 1000"
+					: "limit is not a number from 1";
+	command->has_limit = true;
+	add_option(command, "--limit=", value);
 	return NULL;
 }
 
-static const char *take_fingerprint(struct look *look, struct text value)
+static const char *read_fingerprint(struct letters_command *command, struct text value)
 {
-	static const char digits[] = "0123456789abcdef";
-	size_t len = 0;
+	uint64_t fingerprint;
 
-	while (len < value.len && strchr(digits, value.ptr[len]))
-		len++;
-	look->has_selection = look->has_fingerprint = true;
-	add_option(look, "--fingerprint=", value);
-	return len == 16 && value.len == 16 ? NULL : "fingerprint is not 16 hexadecimal digits";
+	command->has_selection = command->has_fingerprint = true;
+	add_option(command, "--fingerprint=", value);
+	return keyed_hash_read(value, &fingerprint) ? NULL
+						    : "fingerprint is not 16 hexadecimal digits";
 }
 
 /* NULL, or what is wrong. */
-static const char *take_parameter(struct look *look, struct text name, struct text value)
+static const char *read_parameter(
+	struct letters_command *command, struct text name, struct text value)
 {
 	uint64_t skip;
 
 	if (!value.ptr || memchr(value.ptr, '\0', value.len))
 		return "a parameter has no value, or a NUL in it";
 	if (text_is(name, TEXT("limit")))
-		return take_limit(look, value);
+		return read_limit(command, value);
 	if (text_is(name, TEXT("fingerprint")))
-		return take_fingerprint(look, value);
+		return read_fingerprint(command, value);
 	if (text_is(name, TEXT("match"))) {
-		look->has_selection = true;
-		add_option(look, "--match=", value);
+		command->has_selection = true;
+		add_option(command, "--match=", value);
 		return memchr(value.ptr, '=', value.len) ? NULL : "match is not HEADER=VALUE";
 	}
-	if (text_is(name, TEXT("skip")) && is_list(look)) {
-		add_option(look, "--skip=", value);
+	if (text_is(name, TEXT("skip")) && is_list(command)) {
+		add_option(command, "--skip=", value);
 		return text_read_decimal(value, UINT64_MAX / 2, &skip)
 			       ? NULL
 			       : "skip is not a number from 0";
 	}
-	if (text_is(name, TEXT("all")) && !is_list(look) && text_is(value, TEXT("true"))) {
-		look->is_all = true;
+	if (text_is(name, TEXT("all")) && !is_list(command) && text_is(value, TEXT("true"))) {
+		command->is_all = true;
 		return NULL;
 	}
 	return "there is an unknown parameter (docs/control.md)";
@@ -114,46 +135,46 @@ static const char *take_parameter(struct look *look, struct text name, struct te
 
 static void on_parameter(void *ctx, struct text name, struct text value)
 {
-	struct look *look = ctx;
-	const char *mistake = take_parameter(look, name, value);
+	struct letters_command *command = ctx;
+	const char *mistake = read_parameter(command, name, value);
 
-	if (!look->mistake)
-		look->mistake = mistake;
+	if (!command->mistake)
+		command->mistake = mistake;
 }
 
 /* Nothing is replayed or dropped by a request that does not name what. */
-static void read_query(struct look *look, const struct http_request *request)
+static void read_query(struct letters_command *command, const struct http_request *request)
 {
-	http_each_query(request, on_parameter, look);
-	if (is_list(look) && !look->has_limit)
-		add_option(look, "--limit=", TEXT(LIST_DEFAULT));
-	else if (look->has_fingerprint && !look->has_limit)
-		add_option(look, "--limit=", TEXT("1"));
-	if (!look->mistake && !is_list(look) && look->has_selection == look->is_all)
-		look->mistake = "one of fingerprint=HEX, match=HEADER=VALUE and all=true is needed";
+	http_each_query(request, on_parameter, command);
+	if (is_list(command) && !command->has_limit)
+		add_option(command, "--limit=", TEXT(LIST_DEFAULT));
+	else if (command->has_fingerprint && !command->has_limit)
+		add_option(command, "--limit=", TEXT("1"));
+	if (!command->mistake && !is_list(command) && command->has_selection == command->is_all)
+		command->mistake =
+			"one of fingerprint=HEX, match=HEADER=VALUE and all=true is needed";
 }
 
 /* ---------- the command ---------- */
 
-static void add_queues(struct look *look, const struct config_pool *config)
+static void add_queues(struct letters_command *command, const struct config_pool *config)
 {
-	struct text queue = text_from(config->queue), dead = pool_runtime_dead_letter(config);
+	const char *dead_letter = config->retry.dead_letter;
 
-	add_option(look, "--queue=", queue);
-	if (dead.len != queue.len + strlen(SUFFIX) || !text_starts(dead, queue) ||
-		!text_ends(dead, TEXT(SUFFIX)))
-		add_option(look, "--dead-letters=", dead);
+	add_option(command, "--queue=", text_from(config->queue));
+	if (!dead_letter_is_default(config->queue, dead_letter))
+		add_option(command, "--dead-letters=", text_from(dead_letter));
 }
 
-static void add_command(struct look *look, const struct config_pool *config)
+static void add_command(struct letters_command *command, const struct config_pool *config)
 {
-	add_option(look, "dead-letters", TEXT_NONE);
-	add_option(look, look->verb, TEXT_NONE);
-	add_option(look, "--json", TEXT_NONE);
-	add_option(look, "--broker=-", TEXT_NONE);
-	if (!is_list(look))
-		add_option(look, "--yes", TEXT_NONE);
-	add_queues(look, config);
+	add_option(command, "dead-letters", TEXT_NONE);
+	add_option(command, verbs[command->verb].verb, TEXT_NONE);
+	add_option(command, "--json", TEXT_NONE);
+	add_option(command, "--broker=-", TEXT_NONE);
+	if (!is_list(command))
+		add_option(command, "--yes", TEXT_NONE);
+	add_queues(command, config);
 }
 
 /* Ours without passwords; the file of the password is named. file: NULL: there is none, else for a
@@ -223,7 +244,7 @@ static const char *missing_reason(const struct own_command_result *result)
 }
 
 /* Of a command that was interrupted, the summary is complete. */
-static void on_end(void *ctx, const struct own_command_result *result)
+static void answer_result(void *ctx, const struct own_command_result *result)
 {
 	struct http_exchange *exchange = ctx;
 	bool has_result =
@@ -248,8 +269,8 @@ static void on_end(void *ctx, const struct own_command_result *result)
 }
 
 /* NULL, or why it was not started. */
-static const char *start(
-	const struct supervisor_view *view, struct look *look, struct http_exchange *exchange)
+static const char *start_command(const struct supervisor_view *view,
+	struct letters_command *command, struct http_exchange *exchange)
 {
 	const char *path = view->config->host_count ? view->config->hosts[0].password_file : NULL;
 	struct exit_info failure;
@@ -264,11 +285,11 @@ static const char *start(
 	write_addresses(view->config, &input);
 	if (environment && !input.failed)
 		rc = own_commands_start(view->own_commands,
-			&(struct own_command){.arguments = look->options,
+			&(struct own_command){.arguments = command->options,
 				.environment = environment,
 				.input = buf_text(&input),
-				.limit = is_list(look) ? LIST_LIMIT : CHANGE_LIMIT,
-				.on_end = on_end,
+				.limit = is_list(command) ? LIST_LIMIT : CHANGE_LIMIT,
+				.on_end = answer_result,
 				.ctx = exchange},
 			&failure);
 	buf_release(&input);
@@ -282,14 +303,14 @@ static const char *start(
 
 /* ---------- the request ---------- */
 
-/* The headers are there. */
-static void begin(const struct supervisor_view *view, const struct http_request *request,
-	const struct pool_runtime *runtime, const struct look *look)
+/* The headers are there: refuse the request, or wait for the end of its body. */
+static void check_request(const struct supervisor_view *view, const struct http_request *request,
+	const struct pool_runtime *runtime, const struct letters_command *command)
 {
-	if (look->has_no_memory)
+	if (command->has_no_memory)
 		control_refuse_memory(request);
-	else if (look->mistake)
-		control_refuse(request, 400, look->mistake, NULL);
+	else if (command->mistake)
+		control_refuse(request, 400, command->mistake, NULL);
 	else if (pool_runtime_dead_letter(&runtime->config).len == 0)
 		control_refuse(request, 409,
 			"the queue's own policy moves its dead letters, so where they are is not "
@@ -305,22 +326,22 @@ static void begin(const struct supervisor_view *view, const struct http_request 
 void control_answer_dead_letters(
 	const struct supervisor_view *view, const struct http_request *request)
 {
-	const char *word = strrchr(request->path, '/') + 1, *why;
-	struct look look = {.verb = strcmp(word, "dead-letters") == 0 ? "list" : word};
+	const char *why;
+	struct letters_command command = {.verb = verb_of(request->path)};
 	struct pool_runtime *runtime;
 
 	if (!control_find_pool(view, request, &runtime))
 		return;
-	add_command(&look, &runtime->config);
-	read_query(&look, request);
+	add_command(&command, &runtime->config);
+	read_query(&command, request);
 	if (!request->exchange) {
-		begin(view, request, runtime, &look);
+		check_request(view, request, runtime, &command);
 	} else {
-		why = start(view, &look, request->exchange);
+		why = start_command(view, &command, request->exchange);
 		if (why)
 			control_refuse(request, 409, why, NULL);
 		else
 			http_defer(request);
 	}
-	look_release(&look);
+	release_options(&command);
 }

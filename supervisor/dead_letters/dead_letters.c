@@ -1,7 +1,9 @@
 /* `wpool dead-letters`: list, show, replay or drop the tasks that a pool has given up. */
 #include "dead_letters/dead_letters.h"
 
+#include "base/keyed_hash.h"
 #include "commands.h"
+#include "config/dead_letter.h"
 #include "config/value/quantity.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
@@ -13,7 +15,6 @@
 #define COMMAND          DEAD_LETTERS_COMMAND
 #define WAIT_DEFAULT     (10 * MTIME_SECOND)
 #define SHORT_STRING_MAX 255
-#define SUFFIX           ".dead"
 #define BROKER_LINE_MAX  (64 * 1024)
 
 static const char help[] =
@@ -154,7 +155,7 @@ static int take_option(struct command *c, int option)
 		return read_count("--skip", 0, &c->what.skip);
 	case FINGERPRINT:
 		c->what.matches.has_fingerprint = true;
-		return fingerprint_read(optarg, &c->what.matches.fingerprint)
+		return keyed_hash_read(text_from(optarg), &c->what.matches.fingerprint)
 			       ? -1
 			       : cli_bad_value(COMMAND, "--fingerprint", optarg,
 					 "is not 16 hexadecimal digits, in lower case");
@@ -204,7 +205,7 @@ static int find_queue(struct command *c)
 	if (!c->queue && !c->dead)
 		return cli_problem(COMMAND, "--queue NAME is missing");
 	len = c->dead ? snprintf(c->name, sizeof c->name, "%s", c->dead)
-		      : snprintf(c->name, sizeof c->name, "%s" SUFFIX, c->queue);
+		      : snprintf(c->name, sizeof c->name, "%s" DEAD_LETTER_SUFFIX, c->queue);
 	if (len > SHORT_STRING_MAX)
 		return cli_problem(COMMAND, "the dead letters' queue has over 255 bytes");
 	if (len == 0 || (c->queue && !*c->queue))

@@ -2,6 +2,7 @@
 
 #include "amqp/table.h"
 #include "base/json.h"
+#include "base/keyed_hash.h"
 #include "base/utf8.h"
 #include "message/field_text.h"
 
@@ -116,7 +117,7 @@ static void put_ours(struct buf *out, struct text headers)
 void dead_letter_write_json(struct buf *out, const struct dead_letter *letter, bool with_body)
 {
 	buf_printf(out,
-		"{\"position\":%" PRIu64 ",\"fingerprint\":\"" FINGERPRINT_FORMAT "\",\"wpool\":",
+		"{\"position\":%" PRIu64 ",\"fingerprint\":\"" KEYED_HASH_FORMAT "\",\"wpool\":",
 		letter->position, dead_letter_fingerprint(letter));
 	put_ours(out, letter->headers);
 	buf_append_text(out, TEXT(",\"properties\":"));

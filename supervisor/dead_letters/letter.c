@@ -130,16 +130,6 @@ uint64_t dead_letter_fingerprint(const struct dead_letter *letter)
 	return hash;
 }
 
-bool fingerprint_read(const char *text, uint64_t *ret)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	if (strlen(text) != 16 || strspn(text, digits) != 16)
-		return false;
-	*ret = strtoull(text, NULL, 16);
-	return true;
-}
-
 /* ---------- conditions ---------- */
 
 const char *matches_add(struct matches *matches, const char *condition)

@@ -29,11 +29,8 @@ void dead_letter_name(const struct dead_letter *, struct buf *out);
 /* The headers in which a queue counts how often a message was handed back. */
 #define DEAD_LETTER_COUNTERS 2
 extern const struct text dead_letter_counters[DEAD_LETTER_COUNTERS];
-/* A number by which a message is found again: a hash of all of it but those headers. */
+/* A number by which a message is found again: a keyed_hash of all of it but those headers. */
 uint64_t dead_letter_fingerprint(const struct dead_letter *);
-/* Read it from 16 hexadecimal digits. */
-#define FINGERPRINT_FORMAT "%016" PRIx64
-bool fingerprint_read(const char *, uint64_t *ret) MUST_CHECK;
 
 /* "message_id"; NULL for the headers. */
 const char *property_name(enum property);

@@ -4,6 +4,7 @@
 #include "amqp/table.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "config/dead_letter.h"
 #include "os/clock.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
@@ -278,8 +279,8 @@ static void on_channel_closed(struct reader *r, const struct amqp_event *event)
 	}
 	if (is_missing)
 		PRINT("there is no queue %.*s: %s", QUEUE_ARGS(r),
-			text_ends(r->what->queue, TEXT(".dead.dead"))
-				? "--queue is the pool's queue, without .dead"
+			text_ends(r->what->queue, TEXT(DEAD_LETTER_SUFFIX DEAD_LETTER_SUFFIX))
+				? "--queue is the pool's queue, without " DEAD_LETTER_SUFFIX
 				: "no task was ever given up there, or the queue has another name "
 				  "(--dead-letters)");
 	else

@@ -479,13 +479,18 @@ static uint8_t *on_content_memory(
 	void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner)
 {
 	struct broker_link *link = ctx;
+	if (!link->handler.content_memory)
+		return connection_content_memory(len, ret_owner);
 	return link->handler.content_memory(link->ctx, channel, is_return, len, ret_owner);
 }
 
 static void on_content_dropped(void *ctx, void *owner)
 {
 	struct broker_link *link = ctx;
-	link->handler.content_dropped(link->ctx, owner);
+	if (link->handler.content_dropped)
+		link->handler.content_dropped(link->ctx, owner);
+	else
+		free(owner);
 }
 
 static const struct connection_handler connection_handler = {

@@ -57,6 +57,7 @@ struct broker_link_handler {
 	void (*on_down)(void *ctx, bool by_error);
 	/* Events of channels, and AMQP_BLOCKED, _UNBLOCKED and _CLOSE_OK of the connection. */
 	void (*on_event)(void *ctx, const struct amqp_event *);
+	/* As those of struct connection_handler; NULL: the memory is freed with free(). */
 	uint8_t *(*content_memory)(
 		void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner);
 	void (*content_dropped)(void *ctx, void *owner);

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "broker/envelope.h"
 #include "commands.h"
+#include "config/dead_letter.h"
 #include "publish/broker_client.h"
 #include "publish/input.h"
 #include "publish/request_line.h"
@@ -335,7 +336,7 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 		request_fail(r, EX_TEMPFAIL,
 			"no reply within %.3g s: no worker serves the queue, its pool is paused "
 			"(see wpool pools), the task is still running, or it was given up "
-			"(see \"%.*s.dead\")",
+			"(see \"%.*s" DEAD_LETTER_SUFFIX "\")",
 			seconds, TEXT_ARGS(r->envelope.field[ENVELOPE_QUEUE]));
 	else if (r->client.connection)
 		request_fail(r, EX_UNAVAILABLE, "no answer from the broker within %.3g s", seconds);

@@ -119,21 +119,6 @@ static void on_publish_event(void *ctx, const struct amqp_event *event)
 	}
 }
 
-static uint8_t *on_publish_memory(
-	void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner)
-{
-	(void)ctx;
-	(void)channel;
-	(void)is_return;
-	return publisher_content_memory(len, ret_owner);
-}
-
-static void on_publish_dropped(void *ctx, void *owner)
-{
-	(void)ctx;
-	free(owner);
-}
-
 static void on_publish_end(void *ctx, const char *why)
 {
 	struct broker_links *broker_links = ctx;
@@ -146,8 +131,6 @@ static const struct broker_link_handler publish_handler = {
 	.on_up = on_publish_up,
 	.on_down = on_publish_down,
 	.on_event = on_publish_event,
-	.content_memory = on_publish_memory,
-	.content_dropped = on_publish_dropped,
 	.on_end = on_publish_end,
 };
 

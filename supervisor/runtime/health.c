@@ -1,6 +1,7 @@
 #include "runtime/health.h"
 
 #include "base/utf8.h"
+#include "config/dead_letter.h"
 #include "core/session_facts.h"
 #include "os/clock.h"
 #include "runtime/report/texts.h"
@@ -274,13 +275,11 @@ static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 static void append_dead_letters(struct buf *out, const struct health *health)
 {
 	const char *queue = health->dead_letter_queue, *of = health->queue;
-	size_t len = strlen(of);
-	bool is_default = strncmp(queue, of, len) == 0 && strcmp(queue + len, ".dead") == 0;
 
 	buf_printf(out,
 		"%u message%s in its dead-letter queue \"%s\": wpool dead-letters list --queue %s",
 		health->dead_letters, health->dead_letters == 1 ? " is" : "s are", queue, of);
-	if (!is_default)
+	if (!dead_letter_is_default(of, queue))
 		buf_printf(out, " --dead-letters %s", queue);
 }
 

@@ -4,13 +4,13 @@
 #define RUNTIME_STATISTICS_H
 
 #include "core/notice.h"
+#include "message/fault_detail.h"
 #include "runtime/figures/failure_share.h"
 #include "runtime/figures/histogram.h"
 
-#define STATISTICS_KINDS  (NOTICE_DRAINED + 1)
-#define STATISTICS_EXITS  (EXIT_NOT_STARTED + 1)
-#define STDERR_LINE_SIZE  256
-#define DEATH_DETAIL_SIZE 160
+#define STATISTICS_KINDS (NOTICE_DRAINED + 1)
+#define STATISTICS_EXITS (EXIT_NOT_STARTED + 1)
+#define STDERR_LINE_SIZE 256
 
 /* Of a worker that was not asked to leave. */
 struct last_death {
@@ -18,7 +18,7 @@ struct last_death {
 	const char *why;       /* static; wpool ended it; NULL: wpool did not */
 	mtime at;
 	char stderr_line[STDERR_LINE_SIZE]; /* its last one, escaped and cut; empty: none */
-	char detail[DEATH_DETAIL_SIZE];     /* what it sent against the protocol; the same */
+	char detail[FAULT_DETAIL_SIZE];     /* what it sent against the protocol; the same */
 };
 
 struct statistics {

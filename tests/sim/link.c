@@ -90,7 +90,7 @@ static uint8_t *content_memory(
 	(void)is_return;
 	if (link->runtime)
 		return consumer_content_memory(link->runtime->consumer, len, ret_owner);
-	return publisher_content_memory(len, ret_owner);
+	return connection_content_memory(len, ret_owner);
 }
 
 static void content_dropped(void *ctx, void *owner)

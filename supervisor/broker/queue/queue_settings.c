@@ -11,18 +11,6 @@ static bool is_always_text(struct text key)
 	       text_is(key, TEXT("x-queue-leader-locator"));
 }
 
-static bool read_number(struct text value, int64_t *ret)
-{
-	bool is_negative = text_starts(value, TEXT("-"));
-	uint64_t number;
-
-	if (!text_read_decimal(
-		    text_of(value.ptr + is_negative, value.len - is_negative), INT64_MAX, &number))
-		return false;
-	*ret = is_negative ? -(int64_t)number : (int64_t)number;
-	return true;
-}
-
 bool queue_settings_read_argument(const char *pair, struct probe_argument *ret)
 {
 	struct text key = text_of(pair, strcspn(pair, "="));
@@ -35,7 +23,7 @@ bool queue_settings_read_argument(const char *pair, struct probe_argument *ret)
 	memcpy(ret->string, value.ptr, value.len);
 	if (is_always_text(key))
 		return true;
-	if (read_number(value, &ret->number))
+	if (text_read_signed(value, &ret->number))
 		ret->kind = PROBE_NUMBER;
 	else if (text_is(value, TEXT("true")) || text_is(value, TEXT("false")))
 		ret->kind = PROBE_BOOL;

@@ -186,7 +186,7 @@ static uint8_t *content_memory(
 	struct link_end *end = ctx;
 	FUZZ_REQUIRE(channel == CHANNEL);
 	if (end->publishes)
-		return publisher_content_memory(len, ret_owner);
+		return connection_content_memory(len, ret_owner);
 	(void)is_return;
 	return consumer_content_memory(end->runtime->consumer, len, ret_owner);
 }

@@ -278,6 +278,23 @@ START_TEST(decimals_are_read_up_to_a_maximum)
 }
 END_TEST
 
+START_TEST(signed_decimals_are_read)
+{
+	int64_t number = 1;
+	ck_assert(text_read_signed(TEXT("-17"), &number));
+	ck_assert_int_eq(number, -17);
+	ck_assert(text_read_signed(TEXT("9223372036854775807"), &number));
+	ck_assert_int_eq(number, INT64_MAX);
+	ck_assert(text_read_signed(TEXT("-9223372036854775807"), &number));
+	ck_assert_int_eq(number, -INT64_MAX);
+	ck_assert(!text_read_signed(TEXT("-"), &number));
+	ck_assert(!text_read_signed(TEXT("--1"), &number));
+	ck_assert(!text_read_signed(TEXT("+1"), &number));
+	ck_assert(!text_read_signed(TEXT("9223372036854775808"), &number));
+	ck_assert(!text_read_signed(TEXT_NONE, &number));
+}
+END_TEST
+
 START_TEST(a_name_is_found_by_its_index)
 {
 	static const char *const names[] = {"one", "two", NULL};
@@ -298,7 +315,7 @@ static Suite *suite(void)
 		escaped_copies_end_with_a_whole_character);
 	UNIT_CASE(s, "rest", json_strings_are_escaped, json_of_others_keeps_its_meaning,
 		each_rc_has_a_text, a_list_keeps_the_order_of_its_links, mtime_saturates,
-		decimals_are_written, decimals_are_read_up_to_a_maximum,
+		decimals_are_written, decimals_are_read_up_to_a_maximum, signed_decimals_are_read,
 		a_name_is_found_by_its_index);
 	return s;
 }

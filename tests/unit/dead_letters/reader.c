@@ -1,4 +1,5 @@
 /* Dead letters in the hand: which are meant, and how they look. */
+#include "base/keyed_hash.h"
 #include "unit/unit.h"
 
 #include "amqp/table.h"
@@ -191,7 +192,7 @@ START_TEST(json_has_the_types_of_headers)
 		make_letter(&(struct properties){0}, TEXT(""));
 		dead_letter_write_json(&out, &letter, false);
 		snprintf(wanted, sizeof wanted,
-			"{\"position\":3,\"fingerprint\":\"" FINGERPRINT_FORMAT "\",\"wpool\":{},"
+			"{\"position\":3,\"fingerprint\":\"" KEYED_HASH_FORMAT "\",\"wpool\":{},"
 			"\"properties\":{},\"headers\":{\"h\":%s},\"unreadable\":false,"
 			"\"redelivered\":false,\"exchange\":\"amq.topic\","
 			"\"routing_key\":\"key\",\"size\":0}",
@@ -213,7 +214,7 @@ START_TEST(json_has_the_whole_dead_letter)
 	dead_letter_write_json(&out, &letter, true);
 	char wanted[500];
 	snprintf(wanted, sizeof wanted,
-		"{\"position\":3,\"fingerprint\":\"" FINGERPRINT_FORMAT "\","
+		"{\"position\":3,\"fingerprint\":\"" KEYED_HASH_FORMAT "\","
 		"\"wpool\":{\"first_failed\":9,\"exit\":\"signal 6\"},"
 		"\"properties\":{\"priority\":5,\"message_id_base64\":\"bf8=\","
 		"\"timestamp\":256},\"headers\":{"
