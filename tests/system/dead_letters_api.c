@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
@@ -178,30 +179,94 @@ START_TEST(only_operators_see_dead_letters)
 }
 END_TEST
 
-/* A queue whose process is suspended confirms nothing, so the replay waits. Another request is
- * refused meanwhile, messages are worked, and a stop ends the wait. */
-START_TEST(replay_that_waits_delays_nothing)
+/* A replay into a queue whose process is suspended, which confirms nothing, so that it waits.
+ * Return the connection that awaits its answer. */
+static int begin_replay(void)
 {
-	struct proc *serve = serve_paused(NULL);
+	static const char request[] =
+		"POST " PATH "/replay?all=true HTTP/1.0\r\nHost: wpool\r\n\r\n";
 	post_dead(0, 1);
 	client_delete(fixture.client, fixture.queue);
 	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
 	broker_control_queue(fixture.broker, fixture.queue, "suspend");
-	static const char request[] =
-		"POST " PATH "/replay?all=true HTTP/1.0\r\nHost: wpool\r\n\r\n";
 	int fd = http_connect(control_socket());
 	http_send(fd, request, strlen(request));
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (http_request(control_socket(), "GET", PATH "?limit=1").status != 409)
 		fixture_poll(deadline, 20, "a replay runs");
+	return fd;
+}
+
+/* A file of a process, its NULs as spaces; NULL: it is hidden, or the process is gone. */
+static char *process_file(pid_t pid, const char *name)
+{
+	size_t size = 0;
+	char *text = scratch_read(scratch_text("/proc/%d/%s", (int)pid, name), &size);
+	for (size_t i = 0; text && i < size; i++)
+		text[i] = text[i] ? text[i] : ' ';
+	return text;
+}
+
+/* The supervisor's child with this command; 0: there is none yet. */
+static pid_t child_of(const struct proc *serve, const char *command)
+{
+	int parent = (int)proc_pid(serve);
+	char *list = scratch_read(scratch_text("/proc/%d/task/%d/children", parent, parent), NULL);
+	for (char *number = strtok(list, " "); number; number = strtok(NULL, " ")) {
+		char *line = process_file(atoi(number), "cmdline");
+		if (line && strstr(line, command))
+			return atoi(number);
+	}
+	return 0;
+}
+
+static pid_t await_child(const struct proc *serve, const char *command)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	pid_t child;
+	while ((child = child_of(serve, command)) == 0)
+		fixture_poll(deadline, 20, "the command runs");
+	return child;
+}
+
+/* Another request is refused meanwhile, and pools work on. A stop, in order or at once, ends the
+ * wait, and leaves neither the command nor a gap. */
+START_TEST(stop_ends_a_replay)
+{
+	struct proc *serve = serve_paused(NULL);
+	int fd = begin_replay();
+	pid_t child = await_child(serve, " dead-letters replay ");
 	control_get("/livez", 200);
-	proc_signal(serve, SIGQUIT);
+	proc_signal(serve, _i == 0 ? SIGTERM : SIGQUIT);
 	struct http_reply reply = http_read(fd);
 	ck_assert_int_eq(reply.status, 503);
 	control_expect_text(reply.body, "wpool stops");
 	proc_wait(serve);
+	proc_expect_gone(child);
 	broker_control_queue(fixture.broker, fixture.queue, "resume");
-	client_expect_ready(fixture.client, fixture.dead, 1); /* nothing is lost */
+	client_expect_ready(fixture.client, fixture.dead, 1);
+}
+END_TEST
+
+/* Neither where every user sees them, in the list of processes, nor in the environment. */
+START_TEST(command_gets_no_password)
+{
+	struct proc *serve = serve_paused(scratch_text("AMQP_URL=%s", broker_url(fixture.broker)));
+	begin_replay();
+	pid_t child = await_child(serve, " dead-letters replay ");
+	char *line = process_file(child, "cmdline"), *environment = process_file(child, "environ"),
+	     *own = process_file(proc_pid(serve), "environ");
+	ck_assert_ptr_nonnull(strstr(line, " --broker=- "));
+	ck_assert_ptr_null(strstr(line, "guest"));
+	if (environment && own) {
+		ck_assert_ptr_nonnull(strstr(own, ":guest@"));
+		ck_assert_ptr_nonnull(strstr(environment, "PATH="));
+		ck_assert_ptr_null(strstr(environment, "guest"));
+	} else {
+		fixture_not_run(
+			"the environment of wpool's own command", "this user cannot read it");
+	}
+	broker_control_queue(fixture.broker, fixture.queue, "resume");
 }
 END_TEST
 
@@ -210,5 +275,6 @@ int main(void)
 	return SYSTEM_RUN("dead letters api", {list_has_pages_and_conditions, 1},
 		{one_or_all_that_match_are_replayed_or_dropped, 1},
 		{wrong_requests_change_nothing, 1}, {failures_are_named, 1},
-		{only_operators_see_dead_letters, 1}, {replay_that_waits_delays_nothing, 1});
+		{only_operators_see_dead_letters, 1}, {stop_ends_a_replay, 2},
+		{command_gets_no_password, 1});
 }

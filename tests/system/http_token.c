@@ -172,10 +172,47 @@ START_TEST(short_token_is_none)
 }
 END_TEST
 
+/* The text of this member, which is null over TCP without the token. */
+static void expect_hidden(const char *path, const char *list, const char *member, const char *text)
+{
+	static const struct {
+		bool is_tcp, is_shown;
+		const char *headers;
+	} cases[] = {{true, false, ""}, {true, false, BEARER "wrong\r\n"},
+		{true, true, BEARER TOKEN "\r\n"}, {false, true, "Host: wpool\r\n"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct http_reply reply =
+			http_request_with(cases[i].is_tcp ? page_address() : control_socket(),
+				"GET", path, cases[i].headers);
+		ck_assert_int_eq(reply.status, 200);
+		const json_t *first = control_member(control_parse(reply.body), list, 0);
+		const json_t *detail = json_object_get(json_object_get(first, member), "detail");
+		if (cases[i].is_shown)
+			ck_assert_str_eq(json_string_value(detail), text);
+		else
+			ck_assert(json_is_null(detail));
+	}
+}
+
+/* What a worker sent against the protocol may be a part of a message. */
+START_TEST(details_are_for_operators)
+{
+	page_serve_with(scratch_text("WPOOL_HTTP_TOKEN_FILE=%s", token_file(TOKEN)),
+		scratch_text("- {name: first, queue: %s, command: ['%s', unknown-status, EVIL], "
+			     "workers: 1, retry: {attempts: 1}}\n",
+			fixture.queue, fixture_built("workers/evil")),
+		0);
+	client_send(fixture.client, fixture.queue, "EVIL");
+	control_await_figure("totals", "worker_deaths", 1);
+	expect_hidden("/v1/pools", "pools", "last_death", "999");
+	expect_hidden("/v1/workers", "workers", "last_exit", "999");
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("http token", {only_the_token_makes_an_operator, 1},
 		{page_of_own_origin_may_post, 1}, {status_says_who_may_control, 1},
 		{token_is_replaced_without_a_restart, 1}, {refusal_names_the_scheme, 1},
-		{short_token_is_none, 1});
+		{short_token_is_none, 1}, {details_are_for_operators, 1});
 }
