@@ -1,0 +1,70 @@
+#include "core/throttle/ring.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void ring_release(struct ring *ring)
+{
+	free(ring->starts);
+	*ring = (struct ring){0};
+}
+
+/* The place of the start that was so many starts ago; 1: the latest. */
+static uint32_t place_of(const struct ring *ring, uint32_t ago)
+{
+	return ring->next >= ago ? ring->next - ago : ring->next + ring->size - ago;
+}
+
+enum rc ring_reserve(struct ring *ring, uint32_t limit)
+{
+	if (limit <= ring->size)
+		return RC_OK;
+	mtime *starts = calloc(limit, sizeof *starts);
+	if (!starts)
+		return RC_MEMORY;
+	uint32_t count = 0;
+	for (uint32_t ago = ring->count; ago > 0; ago--)
+		starts[count++] = ring->starts[place_of(ring, ago)];
+	free(ring->starts);
+	ring->starts = starts;
+	ring->size = limit;
+	ring->count = count;
+	ring->next = count % limit;
+	return RC_OK;
+}
+
+void ring_forgot(struct ring *ring, mtime at)
+{
+	ring->has_forgotten = true;
+	ring->forgotten_at = at;
+}
+
+mtime ring_free_at(const struct ring *ring, uint32_t limit, mtime period)
+{
+	if (ring->count >= limit)
+		return mtime_after(ring->starts[place_of(ring, limit)], period);
+	return ring->has_forgotten ? mtime_after(ring->forgotten_at, period) : 0;
+}
+
+void ring_add(struct ring *ring, mtime now)
+{
+	mtime latest;
+	if (ring_latest(ring, &latest))
+		now = mtime_max(now, latest);
+	assert(now >= 0 && ring->size > 0);
+	if (ring->count == ring->size)
+		ring_forgot(ring, ring->starts[ring->next]);
+	else
+		ring->count++;
+	ring->starts[ring->next++] = now;
+	if (ring->next == ring->size)
+		ring->next = 0;
+}
+
+bool ring_latest(const struct ring *ring, mtime *ret_at)
+{
+	if (ring->count == 0)
+		return false;
+	*ret_at = ring->starts[place_of(ring, 1)];
+	return true;
+}

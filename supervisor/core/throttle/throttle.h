@@ -1,0 +1,69 @@
+/* A throttle: at most `limit` starts of tasks in any half-open window of `period`, in all or for
+ * each key. Layer: core. Pools that name the same throttle share it. Asking changes no limit; what
+ * has started is charged. So a task that another throttle refuses costs nothing here. A key is
+ * remembered while its window has a start, and longer while there is space. O(1) a call, without a
+ * clock: time is an argument and never goes back. */
+#ifndef CORE_THROTTLE_THROTTLE_H
+#define CORE_THROTTLE_THROTTLE_H
+
+#include "base/mtime.h"
+#include "base/rc.h"
+#include "base/text.h"
+
+#include <stdint.h>
+
+#define THROTTLE_LIMIT_MAX 1000000
+#define THROTTLE_KEYS_MAX  1000000
+/* Without memory for a window, a task waits so long before it asks again. */
+#define THROTTLE_MEMORY_WAIT (100 * MTIME_MS)
+
+struct throttle_figures {
+	uint32_t limit;    /* 1 to THROTTLE_LIMIT_MAX */
+	mtime period;      /* above 0 */
+	uint32_t max_keys; /* 1 to THROTTLE_KEYS_MAX; 1 and only empty keys: one limit for all */
+};
+
+struct throttle;
+struct window; /* of one key */
+
+/* hash_seed: secret, so that nobody can choose keys that collide. NULL: out of memory. */
+struct throttle *throttle_new(const struct throttle_figures *, uint64_t hash_seed);
+void throttle_free(struct throttle *);
+/* Use other figures from now on, with the starts that were charged so far. After a longer period a
+ * task may wait longer than its limit requires, for one period at most: what was forgotten counts
+ * as late as it can have been. */
+void throttle_configure(struct throttle *, const struct throttle_figures *);
+
+/* When a task with this key (empty: those without one) may start: at `now` or before, then
+ * *ret_window is set until the next throttle_ask; or exactly that much later, as far as is known
+ * now. A new key waits while max_keys windows have a start in them. */
+mtime throttle_ask(
+	struct throttle *, struct text key, mtime now, struct window **ret_window) MUST_CHECK;
+/* A task for which throttle_ask returned this window has started. */
+void throttle_charge(struct throttle *, struct window *, mtime now);
+
+/* Keys that are remembered; starts charged since throttle_new. */
+uint32_t throttle_keys(const struct throttle *);
+uint64_t throttle_starts(const struct throttle *);
+
+/* ---------- all throttles of a pool ---------- */
+
+#define PASSES_MAX 4 /* throttles of one pool */
+
+/* What a task must pass: the throttles of its pool in their order, with its key for each. */
+struct passes {
+	uint32_t count; /* 0 to PASSES_MAX */
+	struct pass {
+		struct throttle *throttle; /* borrowed */
+		struct text key;           /* borrowed for the calls */
+		struct window *window;     /* set by passes_ask */
+	} of[PASSES_MAX];                  /* no throttle twice */
+};
+
+/* Ask all. Return `count`: the task may start now. Else return the index of the first that refuses
+ * and set *ret_at as throttle_ask does. */
+uint32_t passes_ask(struct passes *, mtime now, mtime *ret_at) MUST_CHECK;
+/* The task, for which passes_ask returned count in the same step, has started. */
+void passes_charge(const struct passes *, mtime now);
+
+#endif

@@ -1,0 +1,438 @@
+/* Throttles: against a plain list of all starts, with keys, other figures in between, and times at
+ * the edges of windows. */
+#include "core/throttle/throttle.h"
+#include "unit/support/core/memory.h"
+#include "unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SEED   UINT64_C(0x1234567890abcdef)
+#define ROUNDS 400
+#define ROUND  2500 /* calls of one throttle: with ROUNDS, a million */
+#define KEYS   6
+
+/* What a throttle has to know, without its memory: every start that there was. */
+struct model {
+	struct throttle *throttle;
+	struct throttle_figures figures;
+	mtime starts[KEYS][ROUND];
+	int count[KEYS];
+	mtime now;
+	mtime blurred_until; /* a longer period may contain what was forgotten before */
+	mtime last_answer;
+};
+
+static int between(int min, int max)
+{
+	return min + (int)(random() % (max - min + 1));
+}
+
+static struct text key_of(int key, char buffer[8])
+{
+	return text_of(buffer, (size_t)snprintf(buffer, 8, "%.*s%d", key, "-----", key));
+}
+
+static bool is_in_use(const struct model *model, int key)
+{
+	int count = model->count[key];
+	return count > 0 && model->now - model->starts[key][count - 1] < model->figures.period;
+}
+
+/* When another key has an empty window, if max_keys have none now; else 0. */
+static mtime naive_space(const struct model *model, int key)
+{
+	mtime at = MTIME_NEVER;
+	uint32_t in_use = 0;
+	for (int other = 0; other < KEYS; other++) {
+		if (other == key || !is_in_use(model, other))
+			continue;
+		in_use++;
+		at = mtime_min(
+			at, model->starts[other][model->count[other] - 1] + model->figures.period);
+	}
+	return in_use >= model->figures.max_keys ? at : 0;
+}
+
+/* The list is scanned: this start leaves the window when fewer than limit are in it. */
+static mtime naive_free_at(const struct model *model, int key)
+{
+	uint32_t in_window = 0;
+	for (int i = model->count[key] - 1; i >= 0; i--)
+		if (++in_window == model->figures.limit)
+			return model->starts[key][i] + model->figures.period;
+	return 0;
+}
+
+static mtime naive_ask(const struct model *model, int key)
+{
+	mtime space = is_in_use(model, key) ? 0 : naive_space(model, key);
+	return mtime_max(space, naive_free_at(model, key));
+}
+
+static void advance(struct model *model)
+{
+	mtime edge = model->last_answer;
+	switch (between(0, 5)) {
+	case 0:
+		break;
+	case 1:
+		model->now += between(0, 3);
+		break;
+	case 2:
+		model->now += random() % (2 * model->figures.period / model->figures.limit + 1);
+		break;
+	case 3:
+		if (edge - 1 > model->now)
+			model->now = edge - 1;
+		break;
+	case 4:
+		if (edge > model->now)
+			model->now = edge;
+		break;
+	case 5:
+		model->now += between(0, 50) ? 1 : 3 * model->figures.period;
+		break;
+	}
+}
+
+static void resize(struct model *model)
+{
+	mtime before = model->figures.period;
+	model->figures.limit = (uint32_t)between(1, 100);
+	if (between(0, 1))
+		model->figures.period = between(1, 1000);
+	if (model->figures.period > before)
+		model->blurred_until =
+			mtime_max(model->blurred_until, model->now + model->figures.period);
+	throttle_configure(model->throttle, &model->figures);
+}
+
+/* One call. Return false: the throttle and the list differ. */
+static bool call(struct model *model)
+{
+	char buffer[8];
+	int key = between(0, between(0, KEYS - 1));
+	struct window *window = NULL;
+	mtime naive = naive_ask(model, key);
+	mtime at = throttle_ask(model->throttle, key_of(key, buffer), model->now, &window);
+	bool is_early = at < naive && naive > model->now;
+	bool is_late = at > naive && at > model->now;
+	model->last_answer = at;
+	if (is_early || (is_late && model->now >= model->blurred_until))
+		return false;
+	if (at > model->now)
+		return true;
+	if (between(0, 9) == 0) /* another throttle refuses */
+		return true;
+	throttle_charge(model->throttle, window, model->now);
+	model->starts[key][model->count[key]++] = model->now;
+	return true;
+}
+
+static void play_round(struct model *model, int round)
+{
+	for (int i = 0; i < ROUND; i++) {
+		advance(model);
+		if (between(0, 200) == 0)
+			resize(model);
+		if (!call(model))
+			ck_abort_msg("round %d, call %d: another answer than the list's", round, i);
+	}
+}
+
+START_TEST(a_million_calls_are_answered_as_by_a_list_of_all_starts)
+{
+	static struct model model;
+	uint64_t starts = 0;
+	srandom(20);
+	for (int round = 0; round < ROUNDS; round++) {
+		model = (struct model){.figures = {.limit = (uint32_t)between(1, 100),
+					       .period = between(1, 1000),
+					       .max_keys = (uint32_t)between(1, KEYS)}};
+		model.throttle = throttle_new(&model.figures, SEED);
+		ck_assert_ptr_nonnull(model.throttle);
+		play_round(&model, round);
+		ck_assert_uint_le(throttle_keys(model.throttle), model.figures.max_keys);
+		starts += throttle_starts(model.throttle);
+		throttle_free(model.throttle);
+	}
+	ck_assert_uint_gt(starts, ROUNDS * ROUND / 10); /* it did not only refuse */
+}
+END_TEST
+
+/* ---------- single properties ---------- */
+
+static struct throttle *with(uint32_t limit, mtime period, uint32_t max_keys)
+{
+	struct throttle *throttle = throttle_new(
+		&(struct throttle_figures){.limit = limit, .period = period, .max_keys = max_keys},
+		SEED);
+	ck_assert_ptr_nonnull(throttle);
+	return throttle;
+}
+
+static void configure(struct throttle *throttle, uint32_t limit, mtime period, uint32_t max_keys)
+{
+	throttle_configure(throttle,
+		&(struct throttle_figures){.limit = limit, .period = period, .max_keys = max_keys});
+}
+
+static mtime ask(struct throttle *throttle, const char *key, mtime now)
+{
+	struct window *window;
+	return throttle_ask(throttle, text_of(key, strlen(key)), now, &window);
+}
+
+/* Start so many tasks at this time; all must pass. */
+static void start(struct throttle *throttle, const char *key, mtime now, int count)
+{
+	struct window *window = NULL;
+	while (count-- > 0) {
+		ck_assert_int_le(
+			throttle_ask(throttle, text_of(key, strlen(key)), now, &window), now);
+		throttle_charge(throttle, window, now);
+	}
+}
+
+START_TEST(a_start_leaves_the_window_when_it_is_one_period_old)
+{
+	struct throttle *throttle = with(2, 1000, 1);
+	start(throttle, "", 5000, 1);
+	start(throttle, "", 5400, 1);
+	ck_assert_int_eq(ask(throttle, "", 5400), 6000);
+	ck_assert_int_eq(ask(throttle, "", 5999), 6000);
+	start(throttle, "", 6000, 1);
+	ck_assert_int_eq(ask(throttle, "", 6000), 6400);
+	ck_assert_uint_eq(throttle_starts(throttle), 3);
+	throttle_free(throttle);
+}
+END_TEST
+
+/* The largest figures that a configuration may have. */
+START_TEST(a_million_starts_in_a_year)
+{
+	const mtime year = 366 * 24 * 60 * MTIME_MINUTE;
+	struct throttle *throttle = with(THROTTLE_LIMIT_MAX, year, 1);
+	struct window *window = NULL;
+	for (int i = 0; i < THROTTLE_LIMIT_MAX; i++)
+		if (throttle_ask(throttle, TEXT_NONE, i, &window) <= i)
+			throttle_charge(throttle, window, i);
+	ck_assert_uint_eq(throttle_starts(throttle), THROTTLE_LIMIT_MAX);
+	ck_assert_int_eq(ask(throttle, "", THROTTLE_LIMIT_MAX), year);
+	start(throttle, "", year, 1);
+	ck_assert_int_eq(ask(throttle, "", year), year + 1);
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(a_time_that_goes_back_gives_no_start_away)
+{
+	struct throttle *throttle = with(1, 1000, 1);
+	struct window *window = NULL;
+	ck_assert_int_le(throttle_ask(throttle, TEXT_NONE, 5000, &window), 5000);
+	throttle_charge(throttle, window, 5000);
+	throttle_charge(throttle, window, 4000);
+	ck_assert_int_eq(ask(throttle, "", 5000), 6000);
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(a_lower_limit_that_is_raised_again_loses_no_start)
+{
+	struct throttle *throttle = with(10, 1000, 1);
+	for (int i = 0; i < 10; i++)
+		start(throttle, "", i, 1);
+	configure(throttle, 2, 1000, 1);
+	ck_assert_int_eq(ask(throttle, "", 100), 1008);
+	configure(throttle, 10, 1000, 1);
+	ck_assert_int_eq(ask(throttle, "", 100), 1000);
+	configure(throttle, 11, 1000, 1);
+	start(throttle, "", 100, 1);
+	ck_assert_int_eq(ask(throttle, "", 100), 1000);
+	throttle_free(throttle);
+}
+END_TEST
+
+/* What was overwritten under the old figures may be in a longer window. */
+START_TEST(a_longer_period_counts_what_was_forgotten_as_late_as_it_can_have_been)
+{
+	struct throttle *throttle = with(1, 10, 1);
+	for (int i = 0; i < 4; i++)
+		start(throttle, "", 100 + 10 * i, 1);
+	configure(throttle, 3, 1000, 1);
+	ck_assert_int_eq(ask(throttle, "", 140), 1120);
+	start(throttle, "", 1120, 2);
+	ck_assert_int_eq(ask(throttle, "", 1120), 1130);
+	start(throttle, "", 1130, 1);
+	ck_assert_int_eq(ask(throttle, "", 1130), 2120);
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(a_new_key_waits_while_all_windows_are_in_use)
+{
+	struct throttle *throttle = with(5, 1000, 2);
+	start(throttle, "a", 100, 1);
+	start(throttle, "b", 200, 1);
+	start(throttle, "a", 300, 1);
+	ck_assert_int_eq(ask(throttle, "c", 300), 1200); /* b is the first to be empty */
+	start(throttle, "c", 1200, 1);
+	ck_assert_uint_eq(throttle_keys(throttle), 2);
+	ck_assert_int_eq(ask(throttle, "b", 1200), 1300);
+	start(throttle, "a", 1200, 4);
+	ck_assert_int_eq(ask(throttle, "a", 1299), 1300); /* it was not forgotten */
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(a_key_that_did_not_start_keeps_no_other_out)
+{
+	struct throttle *throttle = with(1, 1000, 2);
+	start(throttle, "a", 100, 1);
+	for (int i = 0; i < 100; i++) {
+		char name[] = {(char)('A' + i % 26), '\0'};
+		ck_assert_int_le(ask(throttle, name, 200), 200);
+	}
+	ck_assert_uint_eq(throttle_keys(throttle), 2);
+	ck_assert_int_eq(ask(throttle, "a", 200), 1100);
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(a_forgotten_key_is_late_under_a_longer_period)
+{
+	struct throttle *throttle = with(1, 100, 1);
+	start(throttle, "a", 1000, 1);
+	start(throttle, "b", 1100, 1);
+	configure(throttle, 1, 1000, 2);
+	ck_assert_int_eq(ask(throttle, "a", 1200), 2000);
+	start(throttle, "a", 2000, 1);
+	throttle_free(throttle);
+}
+END_TEST
+
+/* Its window has no start of before, and the longer period reaches there. */
+START_TEST(a_key_that_came_back_is_late_under_a_longer_period)
+{
+	struct throttle *throttle = with(2, 100, 1);
+	start(throttle, "a", 1000, 2);
+	start(throttle, "b", 1100, 1);
+	start(throttle, "a", 1200, 1);
+	configure(throttle, 2, 1000, 1);
+	ck_assert_int_eq(ask(throttle, "a", 1200), 2100);
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(fewer_keys_forget_those_with_empty_windows)
+{
+	struct throttle *throttle = with(1, 1000, 4);
+	start(throttle, "a", 0, 1);
+	start(throttle, "b", 10, 1);
+	start(throttle, "c", 900, 1);
+	start(throttle, "d", 950, 1);
+	configure(throttle, 1, 1000, 2);
+	ck_assert_int_eq(ask(throttle, "e", 1010), 1900);
+	ck_assert_uint_eq(throttle_keys(throttle), 2);
+	start(throttle, "e", 1900, 1);
+	ck_assert_uint_eq(throttle_keys(throttle), 2);
+	throttle_free(throttle);
+}
+END_TEST
+
+/* ---------- several throttles ---------- */
+
+static struct passes passes_of(struct throttle *first, struct throttle *second, const char *key)
+{
+	return (struct passes){.count = 2,
+		.of = {{.throttle = first}, {.throttle = second, .key = {key, strlen(key)}}}};
+}
+
+START_TEST(what_one_throttle_refuses_costs_nothing_in_another)
+{
+	struct throttle *all = with(3, 1000, 1), *each = with(1, 5000, 10);
+	struct passes passes = passes_of(all, each, "a");
+	mtime at = 0;
+	ck_assert_uint_eq(passes_ask(&passes, 0, &at), 2);
+	passes_charge(&passes, 0);
+	for (int i = 0; i < 10; i++) {
+		ck_assert_uint_eq(passes_ask(&passes, 100, &at), 1);
+		ck_assert_int_eq(at, 5000);
+	}
+	ck_assert_uint_eq(throttle_starts(all), 1);
+	struct passes others = passes_of(all, each, "b");
+	ck_assert_uint_eq(passes_ask(&others, 100, &at), 2);
+	passes_charge(&others, 100);
+	start(all, "", 100, 1);
+	ck_assert_uint_eq(passes_ask(&passes, 200, &at), 0); /* both refuse: the first decides */
+	ck_assert_int_eq(at, 1000);
+	ck_assert_uint_eq(throttle_starts(each), 2);
+	throttle_free(each);
+	throttle_free(all);
+}
+END_TEST
+
+START_TEST(no_throttles_refuse_nothing)
+{
+	struct passes passes = {.count = 0};
+	mtime at = 0;
+	ck_assert_uint_eq(passes_ask(&passes, 0, &at), 0);
+	passes_charge(&passes, 0);
+}
+END_TEST
+
+/* ---------- without memory ---------- */
+
+START_TEST(without_memory_nothing_starts)
+{
+	struct throttle *throttle = with(2, 1000, 10);
+	start(throttle, "a", 10, 2);
+	for (long left = 0; left < 2; left++) {
+		callocs_left = left;
+		ck_assert_int_eq(ask(throttle, "b", 20), 20 + THROTTLE_MEMORY_WAIT);
+		callocs_left = LONG_MAX;
+	}
+	configure(throttle, 3, 1000, 10);
+	callocs_left = 0;
+	ck_assert_int_eq(ask(throttle, "a", 20), 20 + THROTTLE_MEMORY_WAIT);
+	callocs_left = LONG_MAX;
+	start(throttle, "a", 20, 1);
+	ck_assert_int_eq(ask(throttle, "a", 20), 1010);
+	start(throttle, "b", 20, 1);
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(without_memory_there_is_no_throttle)
+{
+	const struct throttle_figures figures = {.limit = 1, .period = 1, .max_keys = 1};
+	for (callocs_left = 0; callocs_left < 2;) {
+		long left = callocs_left;
+		ck_assert_ptr_null(throttle_new(&figures, SEED));
+		callocs_left = left + 1;
+	}
+	callocs_left = LONG_MAX;
+	throttle_free(NULL);
+}
+END_TEST
+
+static Suite *throttle_suite(void)
+{
+	Suite *suite = suite_create("throttle");
+	UNIT_CASE(suite, "all", a_million_calls_are_answered_as_by_a_list_of_all_starts,
+		a_start_leaves_the_window_when_it_is_one_period_old, a_million_starts_in_a_year,
+		a_time_that_goes_back_gives_no_start_away,
+		a_lower_limit_that_is_raised_again_loses_no_start,
+		a_longer_period_counts_what_was_forgotten_as_late_as_it_can_have_been,
+		a_new_key_waits_while_all_windows_are_in_use,
+		a_key_that_did_not_start_keeps_no_other_out,
+		a_forgotten_key_is_late_under_a_longer_period,
+		a_key_that_came_back_is_late_under_a_longer_period,
+		fewer_keys_forget_those_with_empty_windows,
+		what_one_throttle_refuses_costs_nothing_in_another, no_throttles_refuse_nothing,
+		without_memory_nothing_starts, without_memory_there_is_no_throttle);
+	return suite;
+}
+
+UNIT_MAIN(throttle_suite)
