@@ -26,7 +26,7 @@ static void mix(struct state *state)
 	state->c = rotated(state->c, 32);
 }
 
-static void add(struct state *state, uint64_t piece)
+static void add_piece(struct state *state, uint64_t piece)
 {
 	state->d ^= piece;
 	mix(state);
@@ -42,12 +42,12 @@ uint64_t keyed_hash(uint64_t secret, struct text text)
 	size_t at = 0;
 	for (; text.len - at >= sizeof piece; at += sizeof piece) {
 		memcpy(&piece, text.ptr + at, sizeof piece);
-		add(&state, le64toh(piece));
+		add_piece(&state, le64toh(piece));
 	}
 	piece = 0;
 	if (at < text.len)
 		memcpy(&piece, text.ptr + at, text.len - at);
-	add(&state, le64toh(piece) | (uint64_t)text.len << 56);
+	add_piece(&state, le64toh(piece) | (uint64_t)text.len << 56);
 	state.c ^= 0xff;
 	mix(&state);
 	mix(&state);

@@ -1,6 +1,6 @@
 /* The processors that this process may use: how many, by its affinity and by the quotas of its
  * control groups (cgroups(7), version 1 and 2), and for how long they were idle. Layer: base. What
- * the kernel does not tell counts as: no quota, idle. */
+ * the kernel does not show counts as: no quota, idle. */
 #ifndef BASE_PROCESSORS_H
 #define BASE_PROCESSORS_H
 

@@ -48,7 +48,7 @@ static void ask_durability(struct backlog_probe *probe)
 	probe->state = PROBE_AWAITS_DURABILITY;
 }
 
-static void ask(struct backlog_probe *probe)
+static void declare_passively(struct backlog_probe *probe)
 {
 	struct amqp_queue declare = {.name = probe->queue, .passive = true};
 
@@ -184,7 +184,7 @@ static void on_backlog(struct backlog_probe *probe, const struct amqp_event *eve
 void backlog_probe_on_event(struct backlog_probe *probe, const struct amqp_event *event, mtime now)
 {
 	if (event->kind == AMQP_CHANNEL_OPENED && probe->state == PROBE_OPENS) {
-		ask(probe);
+		declare_passively(probe);
 	} else if (event->kind == AMQP_QUEUE_DECLARED && probe->state == PROBE_AWAITS) {
 		on_backlog(probe, event, now);
 	} else if (event->kind == AMQP_CONSUME_OK && probe->state == PROBE_AWAITS_TYPE) {
@@ -221,7 +221,7 @@ void backlog_probe_tick(struct backlog_probe *probe, mtime now)
 	if (now < backlog_probe_deadline(probe))
 		return;
 	if (channel_is_open(probe->connection, probe->channel)) {
-		ask(probe);
+		declare_passively(probe);
 	} else {
 		channel_open(probe->connection, probe->channel);
 		probe->state = PROBE_OPENS;

@@ -31,7 +31,7 @@ enum backlog_probe_state {
 
 /* The texts are an interface (docs/control.md). */
 #define QUEUE_TYPES(X)                                                                             \
-	X(QUEUE_TYPE_UNKNOWN, "unknown") /* not asked, or the broker did not tell */               \
+	X(QUEUE_TYPE_UNKNOWN, "unknown") /* not asked, or the broker hides it */                   \
 	X(QUEUE_TYPE_CLASSIC, "classic")                                                           \
 	X(QUEUE_TYPE_QUORUM, "quorum")                                                             \
 	X(QUEUE_TYPE_STREAM, "stream")
@@ -78,7 +78,7 @@ struct backlog_probe {
 	enum queue_type type;
 	bool is_type_wanted;
 	enum queue_durability durability;
-	bool is_durability_wanted; /* asked after the type, if that does not tell it */
+	bool is_durability_wanted; /* asked after the type, if that does not show it */
 };
 
 void backlog_probe_init(struct backlog_probe *, struct text queue);

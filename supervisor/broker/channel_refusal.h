@@ -1,6 +1,7 @@
 /* Why the broker refused what a pool asked for, in a text for operators: the operation, the right
  * that is missing or who has the queue, and what to do. Layer: broker, pure. RabbitMQ before 4
- * does not name the right, so it follows from the operation where the reply text does not tell. */
+ * does not name the right, so it follows from the operation where the reply text does not name it.
+ */
 #ifndef BROKER_CHANNEL_REFUSAL_H
 #define BROKER_CHANNEL_REFUSAL_H
 

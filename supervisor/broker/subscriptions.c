@@ -27,7 +27,7 @@ uint32_t subscriptions_window(const struct subscriptions *subscriptions)
 	return window;
 }
 
-static void add(struct subscriptions *subscriptions, struct connection *connection,
+static void add_subscription(struct subscriptions *subscriptions, struct connection *connection,
 	uint16_t channel, struct text queue, uint16_t window)
 {
 	struct subscription *latest = &subscriptions->live[subscriptions->count];
@@ -47,7 +47,7 @@ void subscriptions_widen(struct subscriptions *subscriptions, struct connection 
 	uint32_t missing = window - subscriptions_window(subscriptions);
 
 	assert(missing > 0 && missing <= window && missing <= UINT16_MAX);
-	add(subscriptions, connection, channel, queue, (uint16_t)missing);
+	add_subscription(subscriptions, connection, channel, queue, (uint16_t)missing);
 }
 
 void subscriptions_narrow(
@@ -83,6 +83,6 @@ bool subscriptions_synchronize(struct subscriptions *subscriptions, struct conne
 	if (subscriptions->synced == SUBSCRIPTIONS_SYNC_STEPS)
 		return false;
 	subscriptions->synced++;
-	add(subscriptions, connection, channel, queue, 1);
+	add_subscription(subscriptions, connection, channel, queue, 1);
 	return true;
 }

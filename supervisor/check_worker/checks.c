@@ -17,7 +17,7 @@
 
 /* ---------- start ---------- */
 
-static bool start(struct play *play)
+static bool start_worker(struct play *play)
 {
 	return play_start(play);
 }
@@ -391,7 +391,7 @@ const struct check checks[] = {
 	{.name = "start",
 		.sent = "the address of the data pipe as the first line",
 		.expected = "a connection",
-		.run = start,
+		.run = start_worker,
 		.is_base = true},
 	{.name = "task",
 		.sent = "one task",

@@ -40,7 +40,7 @@ static void look_at_output(const struct subject *subject, struct run *run)
 			(unsigned long long)subject->output.bytes);
 }
 
-static void look(const struct subject *subject, struct run *run)
+static void read_behaviour(const struct subject *subject, struct run *run)
 {
 	const struct exchange *exchange = &subject->exchange;
 	run->progress = run->progress || exchange->progress > 0;
@@ -135,7 +135,7 @@ static void describe(const struct subject *subject, char *ret, size_t size)
 	buf_release(&out);
 }
 
-/* It has one cause wherever it is found, so that a second finding tells nothing new. */
+/* It has one cause wherever it is found, so that a second finding shows nothing new. */
 static bool is_found_once(enum fault_kind kind)
 {
 	return FAULT_BIT(kind) &
@@ -160,7 +160,7 @@ static void judge_fault(struct play *play, struct result *ret)
 	ret->cause = cause_of(play, &ret->fault);
 }
 
-static void judge(struct play *play, struct result *ret)
+static void judge_trial(struct play *play, struct result *ret)
 {
 	const struct run *run = play->run;
 	ret->sent = play->sent;
@@ -191,8 +191,8 @@ void trial_run(const struct check *check, struct run *run, struct result *ret)
 	play_init(&play, run, check);
 	(void)check->run(&play); /* what went wrong is in its fault */
 	*ret = (struct result){.check = check};
-	look(&play.subject, run);
-	judge(&play, ret);
+	read_behaviour(&play.subject, run);
+	judge_trial(&play, ret);
 	subject_last_lines(&play.subject, &ret->last_lines);
 	play_end(&play);
 }

@@ -178,7 +178,7 @@ static CURLcode set_options(struct api_client *client, const char *socket, const
 }
 
 /* Start the request at the path that answered last, then at the others. */
-static CURLcode start(struct api_client *client)
+static CURLcode start_transfer(struct api_client *client)
 {
 	struct buf url;
 	CURLcode code = CURLE_URL_MALFORMAT;
@@ -208,7 +208,7 @@ void api_client_send(struct api_client *client, const struct api_request *reques
 	client->request = *request;
 	client->tried = 0;
 	client->has_enough = false;
-	client->start_error = start(client);
+	client->start_error = start_transfer(client);
 }
 
 /* ---------- the result ---------- */
@@ -250,10 +250,10 @@ static void set_refusal(struct api_client *client)
 }
 
 /* False: the request goes to the next path. */
-static bool finish(struct api_client *client, CURLcode code)
+static bool finish_transfer(struct api_client *client, CURLcode code)
 {
 	if (code == CURLE_COULDNT_CONNECT && ++client->tried < client->paths.count) {
-		client->start_error = start(client);
+		client->start_error = start_transfer(client);
 		return false;
 	}
 	buf_clear(&client->problem);
@@ -302,10 +302,10 @@ bool api_client_wait(
 	int running;
 
 	if (take_end(client, &code))
-		return finish(client, code);
+		return finish_transfer(client, code);
 	client->curl->multi_poll(client->multi, fds, count, timeout_ms, NULL);
 	client->curl->multi_perform(client->multi, &running);
-	return take_end(client, &code) && finish(client, code);
+	return take_end(client, &code) && finish_transfer(client, code);
 }
 
 int api_client_ask(struct api_client *client, const struct api_request *request)

@@ -74,7 +74,7 @@ int api_command_read(struct api_command *q, int argc, char **argv)
 
 /* With EX_OK the client has the answer, and is to be released; only then. Mistakes in a
  * configuration are printed before the problem, as check-config prints them. */
-static int ask(const struct api_command *q, const char *path,
+static int ask_supervisor(const struct api_command *q, const char *path,
 	bool (*on_line)(void *ctx, struct text line), void *ctx, struct api_client *client)
 {
 	struct api_request request = {.is_post = q->is_post,
@@ -114,7 +114,7 @@ static int ask(const struct api_command *q, const char *path,
 int api_command_ask(const struct api_command *q, const char *path, json_t **ret)
 {
 	struct api_client client;
-	int exit_code = ask(q, path, NULL, NULL, &client);
+	int exit_code = ask_supervisor(q, path, NULL, NULL, &client);
 
 	if (exit_code != EX_OK)
 		return exit_code;
@@ -136,7 +136,7 @@ static int no_memory(const struct api_command *q)
 int api_command_print(const struct api_command *q, const char *path, int (*inspect)(const json_t *))
 {
 	struct api_client client;
-	int exit_code = ask(q, path, NULL, NULL, &client);
+	int exit_code = ask_supervisor(q, path, NULL, NULL, &client);
 	struct buf shown;
 	json_t *answer;
 
@@ -179,7 +179,7 @@ int api_command_follow(const struct api_command *q, const char *path,
 	bool (*on_line)(void *ctx, struct text line), void *ctx)
 {
 	struct api_client client;
-	int exit_code = ask(q, path, on_line, ctx, &client);
+	int exit_code = ask_supervisor(q, path, on_line, ctx, &client);
 
 	if (exit_code == EX_OK)
 		api_client_release(&client);

@@ -20,7 +20,7 @@ static const char *level_in(const json_t *json)
 	return json_is_string(json) ? json_string_value(json) : "-";
 }
 
-static int print(const struct api_command *q, const json_t *answer)
+static int print_level(const struct api_command *q, const json_t *answer)
 {
 	json_t *level;
 	const char *pool;
@@ -57,5 +57,5 @@ int log_level_main(int argc, char **argv)
 		snprintf(path, sizeof path,
 			q.pool ? "/v1/pools/*/log-level?level=%s" : "/v1/log-level?level=%s",
 			log_level_name(level));
-	return api_command_show(&q, path, print);
+	return api_command_show(&q, path, print_level);
 }

@@ -114,7 +114,7 @@ int pools_print(const char *command, const json_t *pools, bool with_reasons)
 	return EX_OK;
 }
 
-static int print(const struct api_command *q, const json_t *answer)
+static int print_pools(const struct api_command *q, const json_t *answer)
 {
 	return pools_print(q->command, json_object_get(answer, "pools"), true);
 }
@@ -128,5 +128,5 @@ int pools_main(int argc, char **argv)
 		.arguments = {&q.pool}};
 	int exit_code = api_command_read(&q, argc, argv);
 
-	return exit_code >= 0 ? exit_code : api_command_show(&q, "/v1/pools", print);
+	return exit_code >= 0 ? exit_code : api_command_show(&q, "/v1/pools", print_pools);
 }

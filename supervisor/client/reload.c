@@ -87,7 +87,7 @@ static void print_settings(const char *what, const json_t *settings)
 	buf_release(&text);
 }
 
-static int print(const struct api_command *q, const json_t *answer)
+static int print_reload(const struct api_command *q, const json_t *answer)
 {
 	const json_t *warning;
 	size_t i;
@@ -120,5 +120,5 @@ int reload_main(int argc, char **argv)
 	int exit_code = api_command_read(&reload.q, argc, argv);
 	const char *path = reload.is_dry ? "/v1/reload?dry_run=true" : "/v1/reload";
 
-	return exit_code >= 0 ? exit_code : api_command_show(&reload.q, path, print);
+	return exit_code >= 0 ? exit_code : api_command_show(&reload.q, path, print_reload);
 }

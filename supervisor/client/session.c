@@ -239,7 +239,7 @@ static int control(struct session *session, const char *path)
 }
 
 /* key: NULL: all that match. */
-static int ask(struct session *session, const char *key)
+static int ask_session(struct session *session, const char *key)
 {
 	struct buf path;
 	int exit_code;
@@ -261,7 +261,7 @@ static int ask_keys(struct session *session)
 	int exit_code = EX_OK;
 
 	for (char **key = session->q.more; *key; key++) {
-		int one = ask(session, *key);
+		int one = ask_session(session, *key);
 		exit_code = exit_code == EX_OK ? one : exit_code;
 	}
 	return exit_code;
@@ -289,5 +289,5 @@ int session_main(int argc, char **argv)
 	if (exit_code >= 0)
 		return exit_code;
 	session.q.is_post = session.verb != NULL;
-	return session.where ? ask(&session, NULL) : ask_keys(&session);
+	return session.where ? ask_session(&session, NULL) : ask_keys(&session);
 }

@@ -68,7 +68,7 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
-static int print(const struct api_command *q, const json_t *answer)
+static int print_sessions(const struct api_command *q, const json_t *answer)
 {
 	const char *note = json_string_value(json_object_get(answer, "note"));
 	char count[JSON_CELL_SIZE];
@@ -116,8 +116,9 @@ int sessions_main(int argc, char **argv)
 		buf_append_text(&path, TEXT("&where="));
 	api_append_query_value(&path, text_from(sessions.where));
 	buf_append_byte(&path, '\0');
-	exit_code = path.failed ? EX_SOFTWARE
-				: api_command_show(&sessions.q, buf_text(&path).ptr, print);
+	exit_code = path.failed
+			    ? EX_SOFTWARE
+			    : api_command_show(&sessions.q, buf_text(&path).ptr, print_sessions);
 	buf_release(&path);
 	return exit_code;
 }

@@ -78,7 +78,7 @@ static int exit_code_of(const json_t *status)
 }
 
 /* The status and the pools come in one answer. */
-static int print(const struct api_command *q, const json_t *answer)
+static int print_status(const struct api_command *q, const json_t *answer)
 {
 	const json_t *status = json_object_get(answer, "status");
 	struct buf head;
@@ -107,5 +107,5 @@ int status_main(int argc, char **argv)
 	if (exit_code >= 0)
 		return exit_code;
 	return q.wants_json ? api_command_print(&q, "/v1/status", exit_code_of)
-			    : api_command_show(&q, "/v1/pools?status=true", print);
+			    : api_command_show(&q, "/v1/pools?status=true", print_status);
 }

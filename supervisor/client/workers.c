@@ -28,7 +28,7 @@ static const struct json_column columns[] = {
 	{{.title = "PROGRESS"}, JSON_PROGRESS, NULL, NULL},
 };
 
-static int print(const struct api_command *q, const json_t *answer)
+static int print_workers(const struct api_command *q, const json_t *answer)
 {
 	return json_table_print(q->command, json_object_get(answer, "workers"), columns,
 		sizeof columns / sizeof *columns);
@@ -43,5 +43,5 @@ int workers_main(int argc, char **argv)
 		.arguments = {&q.pool}};
 	int exit_code = api_command_read(&q, argc, argv);
 
-	return exit_code >= 0 ? exit_code : api_command_show(&q, "/v1/workers", print);
+	return exit_code >= 0 ? exit_code : api_command_show(&q, "/v1/workers", print_workers);
 }

@@ -33,7 +33,7 @@ bool keys_is_presentable(const char *key)
 	return strlen(key) < KEYS_LONGEST && key[strspn(key, allowed)] == '\0';
 }
 
-static void add(struct keys *keys, struct text key)
+static void add_key(struct keys *keys, struct text key)
 {
 	if (keys->list[text_index(key, keys->list)])
 		return;
@@ -51,10 +51,11 @@ static void collect(struct keys *keys, enum setting_scope scope, const char *sec
 	for (; count > 0; count--, setting++)
 		if (text_starts(text_from(setting->key), text_from(section)) &&
 			!(scope == SETTING_DEFAULTS && setting->is_own))
-			add(keys, text_of(setting->key + len, strcspn(setting->key + len, ".")));
+			add_key(keys,
+				text_of(setting->key + len, strcspn(setting->key + len, ".")));
 	if (scope == SETTING_ROOT && len == 0) {
-		add(keys, TEXT("defaults"));
-		add(keys, TEXT("pools"));
+		add_key(keys, TEXT("defaults"));
+		add_key(keys, TEXT("pools"));
 	}
 }
 

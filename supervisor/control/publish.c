@@ -179,7 +179,7 @@ static bool is_too_large(const struct http_request *request)
 }
 
 /* Only the headers are there. */
-static void begin(const struct supervisor_view *view, const struct http_request *request)
+static void check_headers(const struct supervisor_view *view, const struct http_request *request)
 {
 	const char *away = away_reason(view);
 	struct publishing *p;
@@ -206,7 +206,7 @@ void control_answer_publish(const struct supervisor_view *view, const struct htt
 	const char *why;
 
 	if (!request->exchange) {
-		begin(view, request);
+		check_headers(view, request);
 		return;
 	}
 	p = publishing_new(request);

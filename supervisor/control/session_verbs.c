@@ -47,7 +47,7 @@ static uint32_t queued_tasks(const struct session_facts *facts)
 
 /* facts: NULL: there is no session yet. The key is copied, because the session may end. Return why
  * it was refused, or NULL. */
-static const char *give(struct order *order, struct pool_runtime *runtime, struct text key,
+static const char *give_order(struct order *order, struct pool_runtime *runtime, struct text key,
 	const struct session_facts *facts)
 {
 	enum session_verb verb = (enum session_verb)(order->verb - api_session_verbs);
@@ -152,7 +152,7 @@ static bool append_next(void *ctx, struct buf *out)
 	}
 	switch (session_walk_next(&order->walk, &facts)) {
 	case SESSION_WALK_FOUND:
-		give(order, session_walk_pool(&order->walk), facts.key, &facts);
+		give_order(order, session_walk_pool(&order->walk), facts.key, &facts);
 		break;
 	case SESSION_WALK_MORE:
 		break;
@@ -232,7 +232,7 @@ static bool give_one(
 		session_refuse_unknown(request, query);
 		return false;
 	}
-	refusal = give(order, query->runtime, query->key, is_there ? &facts : NULL);
+	refusal = give_order(order, query->runtime, query->key, is_there ? &facts : NULL);
 	if (refusal)
 		session_refuse_command(request, query->key, refusal);
 	log_order(order, query->runtime);

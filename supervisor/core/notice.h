@@ -71,7 +71,7 @@ struct notice {
 	uint32_t attempt, attempts;
 	uint32_t behind;
 	uint32_t open;     /* WORKER_LEFT, _DIED, _BROKEN, _OVERDUE: tasks that it had begun */
-	bool are_suspects; /* with open: nobody can tell which of them is to blame, so they run
+	bool are_suspects; /* with open: it is not known which of them is to blame, so they run
 			      alone from now on and none counts an attempt. Else, if several are
 			      open, delivery is the one that has failed, and the others go back */
 	uint32_t number;

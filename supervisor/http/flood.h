@@ -13,7 +13,7 @@
  * away: about a millisecond. */
 #define FLOOD_SHARE 4
 #define FLOOD_AWAY  256
-/* Addresses that are told apart in a turn; connections of further ones are accepted. */
+/* Addresses that are distinguished in a turn; connections of further ones are accepted. */
 #define FLOOD_ADDRESSES 32
 
 /* What a turn has accepted of a listener. Zeroed at its beginning, plain data. */

@@ -83,7 +83,7 @@ static void read_task_id(struct answer *answer, const struct wire_value *value)
 		refuse(answer, "an id of a task that is no integer", value);
 }
 
-/* Some languages cannot tell an empty map from an empty array. */
+/* Some languages cannot distinguish an empty map from an empty array. */
 static bool is_empty_map(const struct wire_value *value)
 {
 	return value->type == WIRE_NIL || (value->type == WIRE_ARRAY && value->count == 0);

@@ -17,7 +17,7 @@ struct detail {
 	bool is_full; /* a part did not fit: it and what follows are left out */
 };
 
-static void PRINTF_LIKE(2, 3) add(struct detail *detail, const char *format, ...)
+static void PRINTF_LIKE(2, 3) detail_printf(struct detail *detail, const char *format, ...)
 {
 	size_t left = FAULT_DETAIL_SIZE - detail->len;
 	va_list args;
@@ -35,9 +35,9 @@ static void PRINTF_LIKE(2, 3) add(struct detail *detail, const char *format, ...
 static void add_hex(struct detail *detail, struct text bytes, size_t max)
 {
 	for (size_t i = 0; i < bytes.len && i < max; i++)
-		add(detail, "%s%02x", i > 0 ? " " : "", (uint8_t)bytes.ptr[i]);
+		detail_printf(detail, "%s%02x", i > 0 ? " " : "", (uint8_t)bytes.ptr[i]);
 	if (bytes.len > max)
-		add(detail, " ...");
+		detail_printf(detail, " ...");
 }
 
 static void add_quoted(struct detail *detail, struct text text)
@@ -45,7 +45,7 @@ static void add_quoted(struct detail *detail, struct text text)
 	char shown[TEXT_SHOWN * 4 + 1];
 	size_t len = text.len < TEXT_SHOWN ? text.len : TEXT_SHOWN;
 	utf8_copy_escaped(shown, sizeof shown, text_of(text.ptr, len));
-	add(detail, "\"%s%s\"", shown, text.len > len ? "..." : "");
+	detail_printf(detail, "\"%s%s\"", shown, text.len > len ? "..." : "");
 }
 
 /* ---------- what bytes look like ---------- */
@@ -130,11 +130,11 @@ static void add_look(struct detail *detail, enum fault_look look, struct text he
 	};
 	if (look == LOOK_UNKNOWN)
 		return;
-	add(detail, "; this looks like %s", texts[look]);
+	detail_printf(detail, "; this looks like %s", texts[look]);
 	if (look == LOOK_LITTLE_ENDIAN)
-		add(detail, " %u", (unsigned)little_endian((const uint8_t *)head.ptr));
+		detail_printf(detail, " %u", (unsigned)little_endian((const uint8_t *)head.ptr));
 	if (look == LOOK_HTTP || look == LOOK_JSON || look == LOOK_TEXT) {
-		add(detail, ": ");
+		detail_printf(detail, ": ");
 		add_quoted(detail, head);
 	}
 }
@@ -150,7 +150,7 @@ void fault_detail_length(char ret[FAULT_DETAIL_SIZE], struct text bytes, uint64_
 	else
 		add_hex(&detail, bytes, HEX_SHOWN);
 	if (len > 0)
-		add(&detail, " is %u, max_frame is %" PRIu64, (unsigned)len, limit);
+		detail_printf(&detail, " is %u, max_frame is %" PRIu64, (unsigned)len, limit);
 	add_look(&detail, fault_look(bytes, bytes.len, limit), bytes);
 }
 
@@ -158,20 +158,20 @@ void fault_detail_half(char ret[FAULT_DETAIL_SIZE], struct text head, size_t len
 {
 	struct detail detail = {.out = ret};
 	if (len < WIRE_LENGTH_BYTES)
-		add(&detail, "%zu of the 4 bytes of a length came: ", len);
+		detail_printf(&detail, "%zu of the 4 bytes of a length came: ", len);
 	else
-		add(&detail, "%zu of the %zu bytes of a frame came: ", len,
+		detail_printf(&detail, "%zu of the %zu bytes of a frame came: ", len,
 			WIRE_LENGTH_BYTES + (size_t)wire_get_length((const uint8_t *)head.ptr));
 	add_hex(&detail, head, HEX_SHOWN);
 	if (len > head.len && head.len <= HEX_SHOWN)
-		add(&detail, " ...");
+		detail_printf(&detail, " ...");
 	add_look(&detail, fault_look(head, len, 0), head);
 }
 
 void fault_detail_frame(char ret[FAULT_DETAIL_SIZE], struct text frame)
 {
 	struct detail detail = {.out = ret};
-	add(&detail, "%zu byte%s: ", frame.len, frame.len == 1 ? "" : "s");
+	detail_printf(&detail, "%zu byte%s: ", frame.len, frame.len == 1 ? "" : "s");
 	add_hex(&detail, frame, HEX_SHOWN);
 	if (begins_with_text(frame))
 		add_look(&detail, look_of_text(frame), frame);
@@ -183,35 +183,35 @@ static void add_value(struct detail *detail, const struct wire_value *value)
 {
 	switch (value->type) {
 	case WIRE_NIL:
-		add(detail, "nil");
+		detail_printf(detail, "nil");
 		break;
 	case WIRE_BOOL:
-		add(detail, value->boolean ? "true" : "false");
+		detail_printf(detail, value->boolean ? "true" : "false");
 		break;
 	case WIRE_INT:
-		add(detail, "%" PRId64, value->integer);
+		detail_printf(detail, "%" PRId64, value->integer);
 		break;
 	case WIRE_UINT:
-		add(detail, "%" PRIu64, value->uinteger);
+		detail_printf(detail, "%" PRIu64, value->uinteger);
 		break;
 	case WIRE_FLOAT:
-		add(detail, "the float %.17g", value->number);
+		detail_printf(detail, "the float %.17g", value->number);
 		break;
 	case WIRE_STR:
-		add(detail, "the text ");
+		detail_printf(detail, "the text ");
 		add_quoted(detail, value_text(value));
 		break;
 	case WIRE_BIN:
-		add(detail, "%u bytes", (unsigned)value->bytes.len);
+		detail_printf(detail, "%u bytes", (unsigned)value->bytes.len);
 		break;
 	case WIRE_EXT:
-		add(detail, "an extension of type %d", value->bytes.kind);
+		detail_printf(detail, "an extension of type %d", value->bytes.kind);
 		break;
 	case WIRE_ARRAY:
-		add(detail, "an array of %u", (unsigned)value->count);
+		detail_printf(detail, "an array of %u", (unsigned)value->count);
 		break;
 	case WIRE_MAP:
-		add(detail, "a map of %u", (unsigned)value->count);
+		detail_printf(detail, "a map of %u", (unsigned)value->count);
 		break;
 	}
 }
@@ -227,11 +227,13 @@ void fault_detail_keys(
 {
 	struct detail detail = {.out = ret};
 	struct wire_value key;
-	add(&detail, count == 0 ? "it is empty" : count == 1 ? "its key is " : "its keys are ");
+	detail_printf(&detail, count == 0   ? "it is empty"
+			       : count == 1 ? "its key is "
+					    : "its keys are ");
 	for (uint32_t i = 0; i < count && i < KEYS_SHOWN; i++) {
 		if (wire_take_whole(&at, end, &key) != WIRE_OK)
 			return;
-		add(&detail, "%s", i > 0 ? ", " : "");
+		detail_printf(&detail, "%s", i > 0 ? ", " : "");
 		if (value_is_text(&key))
 			add_quoted(&detail, value_text(&key));
 		else
@@ -239,5 +241,5 @@ void fault_detail_keys(
 		wire_skip(&at, end);
 	}
 	if (count > KEYS_SHOWN)
-		add(&detail, ", ...");
+		detail_printf(&detail, ", ...");
 }

@@ -88,7 +88,7 @@ struct reader {
 	bool has_failed;
 };
 
-static struct wire_value take(struct reader *reader)
+static struct wire_value take_value(struct reader *reader)
 {
 	struct wire_value value = {.type = WIRE_NIL};
 	reader->has_failed |= wire_take(&reader->at, reader->end, &value) != WIRE_OK;
@@ -97,7 +97,7 @@ static struct wire_value take(struct reader *reader)
 
 static int64_t take_number(struct reader *reader, int64_t max)
 {
-	struct wire_value value = take(reader);
+	struct wire_value value = take_value(reader);
 	bool is_valid = value.type == WIRE_INT && value.integer >= 0 && value.integer <= max;
 	reader->has_failed |= !is_valid;
 	return is_valid ? value.integer : 0;
@@ -106,7 +106,7 @@ static int64_t take_number(struct reader *reader, int64_t max)
 /* Text or bytes; *ret_is_nil may be NULL. */
 static struct text take_text(struct reader *reader, bool *ret_is_nil)
 {
-	struct wire_value value = take(reader);
+	struct wire_value value = take_value(reader);
 	bool is_text = value.type == WIRE_STR || value.type == WIRE_BIN;
 	if (ret_is_nil)
 		*ret_is_nil = value.type == WIRE_NIL;
@@ -126,7 +126,7 @@ static enum reason take_reason(struct reader *reader)
 
 static void take_one(struct reader *reader, struct session_handover *ret)
 {
-	struct wire_value head = take(reader);
+	struct wire_value head = take_value(reader);
 	bool is_nil, is_key;
 	reader->has_failed |= head.type != WIRE_ARRAY || head.count != HANDOVER_MEMBERS;
 	if (reader->has_failed)
@@ -159,7 +159,7 @@ enum rc handover_read(struct text bytes, struct session_handover **ret, size_t *
 	reader.end = reader.at + bytes.len;
 	if (wire_check(reader.at, bytes.len) != WIRE_OK)
 		return RC_MALFORMED;
-	struct wire_value head = take(&reader);
+	struct wire_value head = take_value(&reader);
 	if (head.type != WIRE_ARRAY)
 		return RC_MALFORMED;
 	struct session_handover *all = calloc(head.count + 1, sizeof *all);

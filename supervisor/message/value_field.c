@@ -19,7 +19,7 @@ static bool has_space(struct value_reader *reader, size_t more)
 	return !reader->invalid && !reader->out->failed;
 }
 
-static struct wire_value take(struct value_reader *reader)
+static struct wire_value take_value(struct value_reader *reader)
 {
 	struct wire_value value = {.type = WIRE_NIL};
 	if (wire_take(&reader->at, reader->end, &value) != WIRE_OK)
@@ -30,7 +30,7 @@ static struct wire_value take(struct value_reader *reader)
 bool value_take_text(struct value_reader *reader, struct text *ret)
 {
 	const uint8_t *start = reader->at;
-	struct wire_value value = take(reader);
+	struct wire_value value = take_value(reader);
 	if (!value_is_text(&value)) {
 		reader->at = start;
 		wire_skip(&reader->at, reader->end);
@@ -70,7 +70,7 @@ static void put_json_members(struct value_reader *reader, const struct wire_valu
 /* Recursion is limited: wire_check has checked the depth. */
 static void put_json(struct value_reader *reader)
 {
-	struct wire_value value = take(reader);
+	struct wire_value value = take_value(reader);
 	int64_t seconds;
 	if (!has_space(reader, value_is_text(&value) ? value.bytes.len : 1))
 		return;
@@ -206,7 +206,7 @@ static void put_members(struct value_reader *reader, const struct wire_value *he
 static void put_value(struct value_reader *reader, unsigned level)
 {
 	const uint8_t *before = reader->at;
-	struct wire_value value = take(reader);
+	struct wire_value value = take_value(reader);
 	size_t start;
 	switch (value.type) {
 	case WIRE_NIL:

@@ -175,7 +175,7 @@ static void lose_connection(struct broker_link *link)
 }
 
 /* A reason may quote the broker, so it is escaped where it is stored. */
-static void PRINTF_LIKE(2, 3) fail(struct broker_link *link, const char *format, ...)
+static void PRINTF_LIKE(2, 3) record_failure(struct broker_link *link, const char *format, ...)
 {
 	char raw[RAW_REASON_SIZE];
 	va_list args;
@@ -191,20 +191,20 @@ static void fail_refused(struct broker_link *link, const char *what, const char 
 	const struct broker_url *url = host_of(link);
 	link->is_refused = true;
 	if (url->external)
-		fail(link, "%s by certificate%s", what, details);
+		record_failure(link, "%s by certificate%s", what, details);
 	else
-		fail(link, "%s of user %s%s", what, url->user, details);
+		record_failure(link, "%s of user %s%s", what, url->user, details);
 }
 
 /* A broker that does not know authentication_failure_close hangs up on a wrong password. */
 static void fail_hung_up(struct broker_link *link)
 {
 	if (link->state != BROKER_LINK_OPENING)
-		fail(link, "the broker hung up");
+		record_failure(link, "the broker hung up");
 	else if (connection_peer_product(link->connection).len > 0)
 		fail_refused(link, "refused the login", " (it hung up after the login)");
 	else
-		fail(link, "hung up in the handshake (does that port speak plain AMQP?)");
+		record_failure(link, "hung up in the handshake (does that port speak plain AMQP?)");
 }
 
 static void fail_closed_by_broker(struct broker_link *link)
@@ -217,7 +217,7 @@ static void fail_closed_by_broker(struct broker_link *link)
 	else if (link->state == BROKER_LINK_OPENING && link->close_code == CODE_NOT_ALLOWED)
 		fail_refused(link, "refused the virtual host to the login", details);
 	else
-		fail(link, "the broker closed the connection%s", details);
+		record_failure(link, "the broker closed the connection%s", details);
 }
 
 /* ---------- output ---------- */
@@ -303,9 +303,10 @@ static void fail_by_input(struct broker_link *link, enum rc rc)
 	unsigned code = link->close_code;
 	link->close_code = 0; /* ours, not the broker's */
 	if (rc == RC_MALFORMED)
-		fail(link, "the peer broke the protocol: %u %s", code, link->close_text.text);
+		record_failure(
+			link, "the peer broke the protocol: %u %s", code, link->close_text.text);
 	else
-		fail(link, "%s%s%s", rc_text(rc), *link->close_text.text ? ": " : "",
+		record_failure(link, "%s%s%s", rc_text(rc), *link->close_text.text ? ": " : "",
 			link->close_text.text);
 }
 
@@ -317,7 +318,7 @@ static bool handle_input(struct broker_link *link, size_t len)
 	if (rc != RC_OK)
 		fail_by_input(link, rc);
 	else if (link->is_close_answered)
-		fail(link, "closed in order");
+		record_failure(link, "closed in order");
 	return rc == RC_OK && !link->is_close_answered;
 }
 
@@ -341,7 +342,7 @@ static void read_input(struct broker_link *link)
 			fail_hung_up(link);
 			return;
 		case STREAM_FAILED:
-			fail(link, "%s", stream_problem(link->stream));
+			record_failure(link, "%s", stream_problem(link->stream));
 			return;
 		}
 	}
@@ -405,7 +406,7 @@ static void on_pulse(struct ev_loop *loop, ev_timer *watcher, int events)
 	mtime beat = connection_heartbeat(link->connection) * MTIME_SECOND;
 	mtime now = clock_now();
 	if (now - link->received >= 2 * beat) {
-		fail(link, "nothing received for %.3g s (two heartbeats)",
+		record_failure(link, "nothing received for %.3g s (two heartbeats)",
 			(double)(2 * beat) / MTIME_SECOND);
 		return;
 	}
@@ -521,7 +522,7 @@ static void on_dialed(void *ctx, struct stream *stream, const char *problem)
 {
 	struct broker_link *link = ctx;
 	if (!stream) {
-		fail(link, "%s", problem);
+		record_failure(link, "%s", problem);
 		return;
 	}
 	dialer_free(link->dialer);
@@ -530,13 +531,13 @@ static void on_dialed(void *ctx, struct stream *stream, const char *problem)
 	link->state = BROKER_LINK_OPENING;
 	const char *file = host_of(link)->password_file, *problem_of_file;
 	if (file && !password_file_read(file, link->password, &problem_of_file)) {
-		fail(link, "cannot read the password from %s: %s", file, problem_of_file);
+		record_failure(link, "cannot read the password from %s: %s", file, problem_of_file);
 		return;
 	}
 	set_params(link, host_of(link));
 	link->connection = connection_new(&link->params, &connection_handler, link);
 	if (!link->connection) {
-		fail(link, "out of memory");
+		record_failure(link, "out of memory");
 		return;
 	}
 	link->received = link->sent = clock_now();
@@ -556,11 +557,11 @@ static void dial(struct broker_link *link)
 	link->dialer = dialer_start(link->loop, host_of(link),
 		&link->config.tls[link->reconnect.host], span, on_dialed, link);
 	if (!link->dialer)
-		fail(link, "%s", strerror(errno));
+		record_failure(link, "%s", strerror(errno));
 }
 
 /* on_end comes last: it may free the link. */
-static void end(struct broker_link *link)
+static void end_link(struct broker_link *link)
 {
 	const char *reason = link->state == BROKER_LINK_GIVING_UP ? link->failure : NULL;
 	stop_watchers(link);
@@ -580,16 +581,16 @@ static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 		return;
 	case BROKER_LINK_DIALING:
 	case BROKER_LINK_OPENING:
-		fail(link, "no answer within %.3g s (%s)",
+		record_failure(link, "no answer within %.3g s (%s)",
 			(double)connect_span(link) / MTIME_SECOND,
 			link->dialer ? dialer_stage(link->dialer) : "AMQP handshake");
 		return;
 	case BROKER_LINK_CLOSING:
-		fail(link, "connection.close was not answered");
+		record_failure(link, "connection.close was not answered");
 		return;
 	case BROKER_LINK_ENDING:
 	case BROKER_LINK_GIVING_UP:
-		end(link);
+		end_link(link);
 		return;
 	case BROKER_LINK_UP:
 	case BROKER_LINK_ENDED:
@@ -606,7 +607,7 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 		snprintf(link->failure, sizeof link->failure, "no answer within %.3g s",
 			(double)link->config.reconnect_limit / MTIME_SECOND);
 	link->state = BROKER_LINK_GIVING_UP;
-	end(link);
+	end_link(link);
 }
 
 /* ---------- life ---------- */

@@ -39,7 +39,7 @@ static bool read_groups(pid_t pid, char text[FILE_SIZE])
 	return len > 0;
 }
 
-static enum answer walk(pid_t pid)
+static enum answer walk_to_supervisor(pid_t pid)
 {
 	struct proc_stat stat;
 
@@ -99,7 +99,7 @@ bool ancestry_may_be_ours(pid_t pid, uid_t uid, bool starts_other_users)
 	if (pid <= 0) /* it is outside our namespace of processes; what we start is inside */
 		return false;
 	for (int i = 0; i < WALKS_MAX && answer == UNKNOWN; i++)
-		answer = walk(pid);
+		answer = walk_to_supervisor(pid);
 	if (answer != UNKNOWN)
 		return answer == OURS;
 	/* Root needs no socket to do with us what it likes. */

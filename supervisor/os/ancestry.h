@@ -14,7 +14,7 @@
 bool ancestry_may_be_ours(pid_t pid, uid_t uid, bool starts_other_users);
 
 /* The same of the process that connected this Unix socket. Also true if that has ended: another may
- * have its number by now. Before Linux 6.5 that cannot be told. */
+ * have its number by now. Before Linux 6.5 they cannot be distinguished. */
 bool ancestry_peer_may_be_ours(int fd, bool starts_other_users);
 
 #endif

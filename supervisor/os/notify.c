@@ -25,11 +25,11 @@ enum { READY = 1, STATUS = 2, STOPPING = 4, BEAT = 8, RELOADING = 16 };
 
 /* ---------- messages ---------- */
 
-static size_t add(char *message, size_t size, size_t len, const char *format, ...)
+static size_t message_printf(char *message, size_t size, size_t len, const char *format, ...)
 	PRINTF_LIKE(4, 5);
 
 /* message has space for everything that may be pending. */
-static size_t add(char *message, size_t size, size_t len, const char *format, ...)
+static size_t message_printf(char *message, size_t size, size_t len, const char *format, ...)
 {
 	va_list arguments;
 
@@ -53,17 +53,17 @@ static size_t compose(const struct notify *notify, char *message, size_t size)
 	size_t len = 0;
 
 	if (notify->pending & RELOADING)
-		len = add(message, size, len, "RELOADING=1\nMONOTONIC_USEC=%" PRId64 "\n",
-			monotonic_us());
+		len = message_printf(message, size, len,
+			"RELOADING=1\nMONOTONIC_USEC=%" PRId64 "\n", monotonic_us());
 	if (notify->pending & READY)
-		len = add(message, size, len, "READY=1\n");
+		len = message_printf(message, size, len, "READY=1\n");
 	if (notify->pending & STOPPING)
-		len = add(message, size, len, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRId64 "\n",
-			notify->stop_span);
+		len = message_printf(message, size, len,
+			"STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRId64 "\n", notify->stop_span);
 	if (notify->pending & STATUS)
-		len = add(message, size, len, "STATUS=%s\n", notify->status);
+		len = message_printf(message, size, len, "STATUS=%s\n", notify->status);
 	if (notify->pending & BEAT)
-		len = add(message, size, len, "WATCHDOG=1\n");
+		len = message_printf(message, size, len, "WATCHDOG=1\n");
 	return len;
 }
 

@@ -70,7 +70,7 @@ static bool append(struct processes *processes, const struct process *process)
 	return true;
 }
 
-static void release(struct processes *processes)
+static void release_processes(struct processes *processes)
 {
 	free(processes->list);
 	*processes = (struct processes){0};
@@ -107,7 +107,7 @@ static bool read_all(struct processes *ret)
 	if (dir)
 		closedir(dir);
 	if (!is_whole) {
-		release(&all);
+		release_processes(&all);
 		return false;
 	}
 	sort(&all);
@@ -185,11 +185,11 @@ static bool read_below(const struct descendants *descendants, struct processes *
 		if (process->place == BELOW && process->pid != descendants->root.pid)
 			is_whole = append(&below, process);
 	}
-	release(&all);
+	release_processes(&all);
 	if (is_whole)
 		*ret = below;
 	else
-		release(&below);
+		release_processes(&below);
 	return is_whole;
 }
 
@@ -205,7 +205,7 @@ struct descendants *descendants_new(void)
 	for (size_t i = 0; i < all.count && is_whole; i++)
 		if (all.list[i].parent == descendants->root.pid)
 			is_whole = append(&descendants->left, &all.list[i]);
-	release(&all);
+	release_processes(&all);
 	if (is_whole)
 		return descendants;
 	descendants_free(descendants); /* its present children would not be left alone */
@@ -216,8 +216,8 @@ void descendants_free(struct descendants *descendants)
 {
 	if (!descendants)
 		return;
-	release(&descendants->left);
-	release(&descendants->seen);
+	release_processes(&descendants->left);
+	release_processes(&descendants->seen);
 	free(descendants);
 }
 
@@ -250,7 +250,7 @@ void descendants_look(struct descendants *descendants)
 	/* What is below the root now, not what was. */
 	descendants->seen = (struct processes){0};
 	if (read_below(descendants, &descendants->seen))
-		release(&before);
+		release_processes(&before);
 	else
 		descendants->seen = before;
 }
@@ -292,7 +292,7 @@ void descendants_kill(struct descendants *descendants)
 			break;
 		for (size_t i = 0; i < below.count; i++)
 			is_new |= round == 0 || !has(&descendants->seen, &below.list[i]);
-		release(&descendants->seen);
+		release_processes(&descendants->seen);
 		descendants->seen = below;
 		signal_each(&descendants->seen, SIGSTOP);
 	}

@@ -131,7 +131,7 @@ static mtime end_leases(struct guard_list *list)
 	return next;
 }
 
-static mtime look(struct descendants *descendants)
+static mtime find_descendants(struct descendants *descendants)
 {
 	mtime began = clock_boot(), pause = GUARD_LOOK;
 	descendants_look(descendants);
@@ -152,7 +152,7 @@ static void watch(struct guard_list *list, struct descendants *descendants, int 
 			return;
 		if (clock_boot() < look_at)
 			continue;
-		mtime pause = descendants ? look(descendants) : GUARD_LOOK;
+		mtime pause = descendants ? find_descendants(descendants) : GUARD_LOOK;
 		look_at = clock_boot() + pause;
 	}
 }

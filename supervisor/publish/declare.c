@@ -68,7 +68,7 @@ static const struct config_pool *current_pool(const struct declaration *d)
 
 /* ---------- what is printed ---------- */
 
-static void fail(struct declaration *d, int exit_code)
+static void fail_declaration(struct declaration *d, int exit_code)
 {
 	if (d->exit_code == EX_OK)
 		d->exit_code = exit_code;
@@ -109,7 +109,7 @@ static void print_limit(struct declaration *d)
 				"pool %s: session.delivery_limit is none, but the queue has the "
 				"x-delivery-limit %lld",
 				current_pool(d)->name, (long long)limit);
-			fail(d, EX_CONFIG);
+			fail_declaration(d, EX_CONFIG);
 		}
 	}
 }
@@ -228,7 +228,7 @@ static void end_comparison(struct declaration *d)
 			"changed: adapt queue_arguments, or declare another queue and move the "
 			"messages there)",
 			current_pool(d)->name, current_pool(d)->queue, TEXT_ARGS(buf_text(&text)));
-		fail(d, EX_CONFIG);
+		fail_declaration(d, EX_CONFIG);
 	}
 	buf_release(&text);
 	declare_token(d);
@@ -255,7 +255,7 @@ static void report_binding(struct declaration *d, uint16_t code)
 		return;
 	console_problem(COMMAND, "pool %s: %s", current_pool(d)->name, d->topology.binding_refusal);
 	*d->topology.binding_refusal = '\0';
-	fail(d, code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
+	fail_declaration(d, code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
 }
 
 static void on_refused(struct declaration *d, const struct amqp_event *event)
@@ -265,7 +265,7 @@ static void on_refused(struct declaration *d, const struct amqp_event *event)
 	if (d->is_comparing) {
 		if (on_comparison_refused(d, event))
 			return;
-		fail(d, event->code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
+		fail_declaration(d, event->code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
 		d->at++;
 		next_pool(d);
 		return;
@@ -291,7 +291,7 @@ static void on_refused(struct declaration *d, const struct amqp_event *event)
 	else
 		console_problem(COMMAND, "pool %s: the broker refuses: %u %.*s",
 			current_pool(d)->name, event->code, TEXT_ARGS(event->text));
-	fail(d, event->code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
+	fail_declaration(d, event->code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
 	d->at++;
 	next_pool(d);
 }
@@ -346,7 +346,7 @@ static void on_down(void *ctx, bool by_error)
 static void on_interrupt(void *ctx)
 {
 	struct declaration *d = ctx;
-	fail(d, EX_TEMPFAIL);
+	fail_declaration(d, EX_TEMPFAIL);
 	client_close(&d->client);
 }
 

@@ -97,7 +97,7 @@ static enum input_result input_fail(struct input *in, const char *why)
 	return INPUT_FAILED;
 }
 
-static enum input_result give(struct input *in, size_t len, size_t given, struct text *ret)
+static enum input_result give_bytes(struct input *in, size_t len, size_t given, struct text *ret)
 {
 	in->given = given;
 	in->taken += given;
@@ -117,7 +117,7 @@ static enum input_result give_line(struct input *in, struct text *ret_body)
 	if (!end)
 		return INPUT_WAIT;
 	size_t len = (size_t)(end - have.ptr);
-	return give(in, len, len + 1, ret_body);
+	return give_bytes(in, len, len + 1, ret_body);
 }
 
 static enum input_result read_piece(struct input *in, struct text *ret_body)
@@ -133,7 +133,7 @@ static enum input_result read_piece(struct input *in, struct text *ret_body)
 		/* It ends the last message: a line without its newline, or the whole file. */
 		size_t left = buf_len(&in->bytes);
 		close_file(in);
-		return in->lines && left == 0 ? INPUT_WAIT : give(in, left, left, ret_body);
+		return in->lines && left == 0 ? INPUT_WAIT : give_bytes(in, left, left, ret_body);
 	}
 	if (got > 0)
 		buf_commit(&in->bytes, (size_t)got);

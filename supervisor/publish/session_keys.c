@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sysexits.h>
 
-static int ask(const struct api_command *q, const char *where, json_t **ret)
+static int ask_supervisor(const struct api_command *q, const char *where, json_t **ret)
 {
 	struct buf path;
 	int exit_code;
@@ -67,7 +67,7 @@ int session_keys_read(struct session_keys *ret, const char *command, const char 
 {
 	struct api_command q = {
 		.command = command, .socket = socket, .pool = pool, .is_long = true};
-	int exit_code = ask(&q, where, &ret->sessions);
+	int exit_code = ask_supervisor(&q, where, &ret->sessions);
 
 	if (exit_code == EX_OK)
 		exit_code = api_command_ask(&q, "/v1/pools", &ret->pools);

@@ -40,7 +40,7 @@ void consume_link_tick(struct consume_link *, mtime now);
 const struct backlog *consume_link_backlog(const struct consume_link *);
 /* The messages in the dead-letter queue; NULL: unknown. */
 const struct backlog *consume_link_dead_letters(const struct consume_link *);
-/* What the broker last told of it. */
+/* What the broker last reported of it. */
 enum queue_type consume_link_queue_type(const struct consume_link *);
 enum queue_durability consume_link_queue_durability(const struct consume_link *);
 /* Write pending output; once at the end of each turn. */

@@ -319,7 +319,7 @@ static void open_to_view(struct supervisor *supervisor)
 }
 
 /* False: the reason is logged. */
-static bool start(struct supervisor *supervisor, const struct config_flags *flags)
+static bool start_supervisor(struct supervisor *supervisor, const struct config_flags *flags)
 {
 	size_t pools = supervisor->config->pool_count;
 
@@ -356,7 +356,7 @@ static bool start(struct supervisor *supervisor, const struct config_flags *flag
 }
 
 /* Log how it ended, and give the control API its last answer. True: everything is settled. */
-static bool finish(struct supervisor *supervisor)
+static bool finish_supervisor(struct supervisor *supervisor)
 {
 	struct ev_loop *loop = supervisor->tools.loop;
 	struct pulse *pulse = &supervisor->pulse;
@@ -390,9 +390,9 @@ int supervisor_run(struct config *config, const struct config_flags *flags)
 	struct supervisor supervisor = {.config = config};
 	int exit_code = EX_SOFTWARE;
 
-	if (start(&supervisor, flags)) {
+	if (start_supervisor(&supervisor, flags)) {
 		run_loop(&supervisor);
-		exit_code = finish(&supervisor) ? EX_OK : EX_TEMPFAIL;
+		exit_code = finish_supervisor(&supervisor) ? EX_OK : EX_TEMPFAIL;
 	}
 	systemd_close(&supervisor.systemd);
 	api_publisher_free(supervisor.api_publisher);

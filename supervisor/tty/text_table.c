@@ -100,7 +100,7 @@ static size_t *most_spare(const struct text_table *table, size_t widths[])
 	return found;
 }
 
-/* Make room for the titles, then leave out and cut columns until a line has at most width
+/* Make space for the titles, then leave out and cut columns until a line has at most width
  * characters. */
 static void choose_widths(const struct text_table *table, size_t width, size_t widths[])
 {

@@ -29,7 +29,7 @@ static size_t name_len(const char *entry)
 }
 
 /* Replace the entry of the same name, or append it. */
-static void put(struct list *list, char *entry)
+static void add_entry(struct list *list, char *entry)
 {
 	size_t len = name_len(entry), i = 0;
 	while (i < list->count && strncmp(list->entries[i], entry, len + 1) != 0)
@@ -39,10 +39,10 @@ static void put(struct list *list, char *entry)
 		list->count++;
 }
 
-static void put_all(struct list *list, char *const *entries)
+static void add_entries(struct list *list, char *const *entries)
 {
 	for (; entries && *entries; entries++)
-		put(list, *entries);
+		add_entry(list, *entries);
 }
 
 /* pattern: "PATH", or "LC_*". */
@@ -80,11 +80,11 @@ char **worker_environment_new(const struct workers_config *config, char *mark)
 	for (char **entry = environ; *entry; entry++)
 		if (is_passed(config, *entry))
 			list.entries[list.count++] = *entry;
-	put_all(&list, users);
-	put_all(&list, config->variables);
+	add_entries(&list, users);
+	add_entries(&list, config->variables);
 	if (config->pipe == PIPE_COREFX) /* where such workers look for their pipe */
-		put(&list, (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER);
-	put(&list, concurrency);
-	put(&list, mark);
+		add_entry(&list, (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER);
+	add_entry(&list, concurrency);
+	add_entry(&list, mark);
 	return list.entries;
 }

@@ -108,7 +108,7 @@ static bool is_marked_secret(struct text expanded)
 }
 
 /* Expand with marks around the value of this entry. environment: a copy that has it at `at`. */
-static enum rc judge(struct text written, char **environment, size_t at, bool *ret_is_secret)
+static enum rc check_entry(struct text written, char **environment, size_t at, bool *ret_is_secret)
 {
 	char *entry = environment[at], *marked;
 	struct text value, name = url_split(text_from(entry), '=', &value), unset;
@@ -145,7 +145,7 @@ enum rc secrets_add_expanded(char ***names, struct text written, char *const *en
 		if (name.len == 0 || value.len == 0 ||
 			!memmem(written.ptr, written.len, name.ptr, name.len))
 			continue;
-		rc = judge(written, copy, i, &is_secret);
+		rc = check_entry(written, copy, i, &is_secret);
 		if (rc == RC_OK && is_secret)
 			rc = add_name(names, name);
 	}

@@ -48,7 +48,7 @@ static const struct life_step table[][FACT_FORCE + 1] = {
 		[FACT_FORCE]  = {LIFE_KILLED,   ACTION_KILL},
 	},
 	[LIFE_KILLED] = {
-		/* What it said before the signal reached it. */
+		/* What it sent before the signal reached it. */
 		[FACT_READY]  = STAY(LIFE_KILLED),
 		[FACT_BROKEN] = STAY(LIFE_KILLED),
 		[FACT_GONE]   = {LIFE_WAITING,  ACTION_BURY},

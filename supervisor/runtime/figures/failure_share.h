@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define FAILURE_SHARE_LATEST 50 /* attempts that are looked at */
-#define FAILURE_SHARE_LEAST  10 /* fewer are not judged: one poison message is no pattern */
+#define FAILURE_SHARE_MIN    10 /* fewer are not judged: one poison message is no pattern */
 
 /* Zeroed at the start. */
 struct failure_share {

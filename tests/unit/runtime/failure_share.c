@@ -16,11 +16,11 @@ START_TEST(a_few_attempts_are_not_judged)
 {
 	struct failure_share share = {0};
 
-	ck_assert_uint_eq(add(&share, 'x', FAILURE_SHARE_LEAST - 1), 0);
+	ck_assert_uint_eq(add(&share, 'x', FAILURE_SHARE_MIN - 1), 0);
 	ck_assert(!share.is_high);
 	ck_assert_uint_eq(add(&share, 'x', 1), 1);
 	ck_assert(share.is_high);
-	ck_assert_uint_eq(failure_share_failed(&share), FAILURE_SHARE_LEAST);
+	ck_assert_uint_eq(failure_share_failed(&share), FAILURE_SHARE_MIN);
 }
 END_TEST
 
