@@ -93,7 +93,8 @@ static mtime rest_at(const struct tasks *tasks)
 }
 
 /* When what is detached is given up: the queue gives back at once what it has, so it was purged, or
- * another consumer has it. A full window delays what comes back. */
+ * another consumer has it. A full window delays what comes back: the time begins when it has space
+ * again. */
 static mtime detached_until(const struct tasks *tasks)
 {
 	const struct source *source = &tasks->source;
@@ -102,7 +103,17 @@ static mtime detached_until(const struct tasks *tasks)
 		return MTIME_NEVER;
 	bool has_any_come = tasks->delivered_at != MTIME_NEVER;
 	mtime latest = has_any_come ? tasks->delivered_at : tasks->up_since;
+	latest = mtime_max(latest, tasks->full_at);
 	return mtime_after(mtime_max(tasks->up_since, latest), DETACHED_LIMIT);
+}
+
+static void give_up_detached(struct tasks *tasks)
+{
+	mtime now = tasks->context->now;
+	if (tasks_window_is_full(tasks))
+		tasks->full_at = now;
+	if (detached_until(tasks) <= now)
+		sessions_give_up_all(tasks->sessions, now);
 }
 
 static void note_rest(struct tasks *tasks, enum worker_supply workers)
@@ -120,8 +131,7 @@ void session_channel_decide(struct tasks *tasks, enum worker_supply workers)
 	mtime now = tasks->context->now;
 	bool is_paused = tasks->context->phase == POOL_PAUSED;
 	note_rest(tasks, workers);
-	if (detached_until(tasks) <= now)
-		sessions_give_up_all(tasks->sessions, now);
+	give_up_detached(tasks);
 	if (window_at(tasks) <= now) {
 		session_window_left(tasks);
 		tasks_leave(tasks, RENEWAL_PREFETCH);
@@ -140,8 +150,7 @@ void tasks_decide_drain(struct tasks *tasks)
 	mtime now = tasks->context->now;
 	if (!tasks->sessions || pool_is_forced(tasks->context))
 		return;
-	if (detached_until(tasks) <= now)
-		sessions_give_up_all(tasks->sessions, now);
+	give_up_detached(tasks);
 	if (tasks_await_acks(tasks) && !tasks_is_consuming(tasks) &&
 		tasks->source.state == SOURCE_IS_ABSENT && tasks->consume_at <= now)
 		tasks_consume(tasks);

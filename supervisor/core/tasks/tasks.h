@@ -51,6 +51,7 @@ struct tasks {
 	uint64_t warned;  /* bit (1 << notice kind): a notice that is emitted once in a pool's life
 			     was */
 	mtime up_since;   /* the present channel consumes */
+	mtime full_at;    /* with sessions: in the latest turn that began with a full window */
 	mtime consume_at; /* with sessions: it does not consume again before */
 	uint64_t deliveries; /* since the start */
 	mtime delivered_at;  /* the latest of them; MTIME_NEVER: none yet */

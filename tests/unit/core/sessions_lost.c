@@ -104,6 +104,30 @@ START_TEST(a_fresh_message_gives_up_all_that_is_detached)
 }
 END_TEST
 
+/* The broker can send nothing more before something of the window is acked. */
+START_TEST(nothing_is_given_up_while_the_window_is_full)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.hard_limit = MTIME_NEVER;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a b b b b b b b");
+	rig_forget(&rig);
+	keyed_lose_channel(&rig);
+	rig_answer(&rig, 0, 200);
+	keyed_deliver(&rig, "c=11+ c=12+ c=13+ c=14+ c=15+ c=16+ c=17+ c=18+");
+	rig_expect(&rig, "send 0:1");
+	rig_wait(&rig, 10 * MTIME_MINUTE);
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 0);
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	rig_wait(&rig, MTIME_MINUTE - 1);
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 0);
+	rig_wait(&rig, 1);
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 8);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(what_was_purged_is_given_up_after_a_minute)
 {
 	struct rig rig;
@@ -406,6 +430,7 @@ static Suite *sessions_lost_suite(void)
 		what_was_given_up_is_dropped_when_it_ends_and_its_session_waits,
 		a_fresh_message_gives_up_all_that_is_detached,
 		what_was_purged_is_given_up_after_a_minute,
+		nothing_is_given_up_while_the_window_is_full,
 		a_pool_ends_with_detached_deliveries_of_every_kind,
 		a_pool_ends_with_a_detached_reply_that_was_not_sent);
 	UNIT_CASE(suite, "token", a_standby_has_workers_and_does_not_consume,
