@@ -332,11 +332,16 @@ void blame_term(struct pool_runtime *runtime, struct worker *worker)
 
 void blame_kill(struct pool_runtime *runtime, struct worker *worker)
 {
-	/* Where an abort or the loss of the token is the cause, nobody's attempt counts. A worker
-	 * that is too large is killed at its report, whatever was aborted in it: then any of its
-	 * tasks may have made it so. */
-	worker->is_judged |= (workers_has_aborted(worker) || runtime->hand.is_standby) &&
-			     !worker->reports_memory;
+	/* Where an abort or the loss of the token is the cause, nobody's attempt counts but those
+	 * that an operator kills. A worker that is too large is killed at its report, whatever was
+	 * aborted in it: then any of its tasks may have made it so. */
+	bool is_ordered = (workers_has_aborted(worker) || runtime->hand.is_standby) &&
+			  !worker->reports_memory;
+
+	if (is_ordered && !worker->is_judged) {
+		blame_killed(worker);
+		worker->is_judged = true;
+	}
 	if (workers_have_many(runtime))
 		blame_open(worker, REASON_CRASHED, ENDED_KILLED);
 }

@@ -123,7 +123,7 @@ struct pipe *running_judge(struct running *running, mtime limit, mtime span, mti
 
 void running_blame_killed(struct pipe *pipe)
 {
-	if (pipe->killed == 0 || pipe->blame == BLAME_NOBODY)
+	if (pipe->killed == 0)
 		return;
 	for (struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);

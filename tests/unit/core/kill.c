@@ -95,6 +95,31 @@ START_TEST(no_end_of_the_worker_makes_suspects)
 }
 END_TEST
 
+/* Its session was aborted; a is put back, and the operator's other order counts. */
+START_TEST(the_end_of_an_aborted_session_does_not_save_a_killed_task)
+{
+	struct pool_config config = keyed_config(1);
+	config.concurrency = 3;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a - -");
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_KEEP, "a");
+	rig_wait(&rig, MTIME_SECOND);
+	give_up(2);
+	rig_forget(&rig);
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	rig_expect(&rig, "kill 0.1");
+	rig_gone(&rig, 0, 1);
+	rig_expect(&rig, "publish 1 dead 2");
+	ck_assert_int_eq(rig.reason, REASON_KILLED);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:3, send 0:1"); /* first attempts */
+	rig_end(&rig);
+}
+END_TEST
+
 /* An error that names another task: both have failed, each for its own reason. */
 START_TEST(another_task_that_breaks_the_protocol_pays_itself)
 {
@@ -409,6 +434,7 @@ static Suite *suite(void)
 	static const TTest *const *const tests[] = {
 		&the_worker_is_asked_then_terminated_then_killed, &others_go_back_uncounted,
 		&no_end_of_the_worker_makes_suspects,
+		&the_end_of_an_aborted_session_does_not_save_a_killed_task,
 		&another_task_that_breaks_the_protocol_pays_itself,
 		&a_killed_task_does_not_excuse_one_that_hangs, &a_deaf_worker_is_terminated_at_once,
 		&the_next_worker_starts_at_once, &nothing_is_sent_to_the_worker_meanwhile,
