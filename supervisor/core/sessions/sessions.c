@@ -589,6 +589,7 @@ void sessions_block(
 void sessions_continue(struct sessions *sessions, struct delivery *delivery, mtime now)
 {
 	delivery->is_later = false;
+	delivery->session->reason = REASON_NONE; /* its attempts begin again */
 	sessions_put_back(sessions, delivery, now);
 }
 

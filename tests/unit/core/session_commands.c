@@ -459,6 +459,21 @@ START_TEST(failed_attempts_are_counted)
 }
 END_TEST
 
+START_TEST(what_continues_has_not_failed)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a b");
+	rig_answer(&rig, 0, 500);
+	ck_assert_int_eq(facts_of(&rig, "a").reason, REASON_FAILED);
+	rig_turn(&rig);
+	rig_answer_this(&rig, 0, 1, rig_output(201, "own"));
+	ck_assert_uint_eq(facts_of(&rig, "a").attempts, 0);
+	ck_assert_int_eq(facts_of(&rig, "a").reason, REASON_NONE);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(orders_are_shown_until_they_are_carried_out)
 {
 	struct rig rig;
@@ -497,7 +512,8 @@ static Suite *session_commands_suite(void)
 		what_cannot_be_done_is_refused, an_unfit_message_is_not_retried,
 		a_pool_without_sessions_refuses, a_pool_whose_channel_closes_refuses,
 		the_tasks_of_a_session_are_listed, the_oldest_wait_is_not_that_of_the_first,
-		failed_attempts_are_counted, orders_are_shown_until_they_are_carried_out);
+		failed_attempts_are_counted, what_continues_has_not_failed,
+		orders_are_shown_until_they_are_carried_out);
 	return suite;
 }
 
