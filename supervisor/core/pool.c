@@ -400,10 +400,11 @@ static void end_aborted(struct pool *pool)
 {
 	struct delivery *delivery;
 	struct sessions *sessions = pool->tasks.sessions;
-	while (sessions && (delivery = sessions_take_overdue(sessions)))
-		if (delivery->pipe)
-			slots_end_worker(&pool->slots, slots_at(&pool->slots, delivery->pipe->slot),
-				"its session was aborted");
+	while (sessions && (delivery = sessions_take_overdue(sessions))) {
+		assert(delivery->pipe);
+		slots_end_worker(&pool->slots, slots_at(&pool->slots, delivery->pipe->slot),
+			"its session was aborted");
+	}
 }
 
 /* Another supervisor may run these tasks from now on. */
@@ -419,7 +420,7 @@ static void on_token_lost(struct pool *pool)
 
 static void on_token(struct pool *pool, const struct event *event)
 {
-	assert(pool->tasks.sessions);
+	assert(pool->tasks.sessions && event->kind <= TOKEN_LOST);
 	if (event->kind == TOKEN_NAMED)
 		dispatch_named(&pool->tasks.dispatch);
 	else if (event->kind == TOKEN_HELD)
@@ -501,7 +502,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 		on_command(pool, event);
 	else if (event->kind == SESSION_COMMAND)
 		on_session_command(pool, event);
-	else if (event->kind >= TOKEN_HELD && event->kind <= TOKEN_LOST)
+	else if (event->kind >= TOKEN_HELD)
 		on_token(pool, event);
 	else
 		on_slot(pool, event);

@@ -358,8 +358,9 @@ static void begin_next_life(struct sessions *sessions, struct session *session, 
 /* What waits, if anything does, is of the next life. */
 static void end_life(struct sessions *sessions, struct session *session, mtime now)
 {
-	if (!session->is_ending || session->ends_after > 0 || session_is_at_work(session))
+	if (!session->is_ending || session->ends_after > 0)
 		return;
+	assert(!session_is_at_work(session)); /* its running task counts in ends_after */
 	session->is_ending = false;
 	if (session->state == SESSION_IDLE) {
 		end_idle(sessions, session, session->ending, now);
@@ -552,8 +553,8 @@ void sessions_leave(struct sessions *sessions, struct delivery *delivery, mtime 
 	session->rest_goes = REST_IS_RETRIED;
 	delivery->is_later = false;
 	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
-	if (session->is_ending && session->ends_after > 0)
-		session->ends_after--;
+	assert(!session->is_ending || session->ends_after > 0);
+	session->ends_after -= session->is_ending;
 	session_update(sessions, session, now);
 	end_life(sessions, session, now);
 }

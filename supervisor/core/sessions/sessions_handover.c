@@ -1,6 +1,7 @@
 /* What a supervisor that leaves passes to the next one, and how that one applies it. */
 #include "core/sessions/sessions_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static void inherited_free(struct inherited *inherited)
@@ -28,8 +29,10 @@ static bool comes_back_first(const struct delivery *delivery)
 /* One that waits to run alone has its past, too. */
 static bool has_past(const struct session *session, const struct delivery *delivery)
 {
-	return delivery && delivery->state != DELIVERY_SENT && comes_back_first(delivery) &&
-	       (delivery == session->front || delivery->rest);
+	if (!delivery)
+		return false;
+	assert(delivery->state == DELIVERY_QUEUED); /* no worker has a task any more */
+	return comes_back_first(delivery) && (delivery == session->front || delivery->rest);
 }
 
 static struct session_handover handover_of(
@@ -140,7 +143,7 @@ static void apply(struct sessions *sessions, struct delivery *delivery, struct i
 		timers_set(&sessions->timers, &session->timer, mtime_after(now, inherited->wait));
 }
 
-/* A message that was never delivered before has no past. */
+/* A message that was never delivered before has no past: it has ended what was inherited. */
 void session_inherit(struct sessions *sessions, struct delivery *delivery, mtime now)
 {
 	struct inherited **at = &delivery->session->inherited, *found;
@@ -148,9 +151,9 @@ void session_inherit(struct sessions *sessions, struct delivery *delivery, mtime
 		at = &found->next;
 	if (!found)
 		return;
+	assert(delivery->redelivered);
 	*at = found->next;
 	sessions->heirs -= !delivery->session->inherited;
-	if (delivery->redelivered)
-		apply(sessions, delivery, found, now);
+	apply(sessions, delivery, found, now);
 	inherited_free(found);
 }

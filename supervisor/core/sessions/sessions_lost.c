@@ -105,8 +105,9 @@ static void give_up_lane(
 /* From the last one to the first: one that ends gives its number to the last. */
 static void disinherit_all(struct sessions *sessions, mtime now)
 {
-	for (uint32_t i = sessions->count; sessions->heirs > 0 && i-- > 0;) {
-		struct session *session = sessions->all[i];
+	for (uint32_t i = sessions->count; sessions->heirs > 0;) {
+		assert(i > 0);
+		struct session *session = sessions->all[--i];
 		sessions->heirs -= session->inherited != NULL;
 		session_disinherit(session);
 		session_end_if_over(sessions, session, now);

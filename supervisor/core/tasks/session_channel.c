@@ -4,6 +4,8 @@
 
 #include "core/token.h"
 
+#include <assert.h>
+
 #define CAREFUL_DEATHS      3
 #define DETACHED_LIMIT      (60 * MTIME_SECOND)
 #define RENEWED_RETURNS_MAX 10
@@ -40,8 +42,7 @@ bool tasks_await_acks(const struct tasks *tasks)
 
 void tasks_leave(struct tasks *tasks, enum renewal why)
 {
-	if (!tasks_is_consuming(tasks))
-		return;
+	assert(tasks_is_consuming(tasks));
 	source_leave(&tasks->source);
 	tasks_take_acked(tasks);
 	tasks->intake = why == RENEWAL_WORKERS ? INTAKE_NO_WORKERS : INTAKE_STOPPED;

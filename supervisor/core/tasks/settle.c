@@ -45,7 +45,7 @@ struct decision settle_refuse(
 bool settle_arrival(const struct settle_policy *policy, const struct delivery *delivery,
 	struct decision *ret_decision)
 {
-	if (delivery->returns < RENEW_AT || delivery->key.len > 0)
+	if (delivery->returns < RENEW_AT)
 		return false;
 	if (delivery->renewed >= RENEWALS_MAX)
 		*ret_decision = settle_give_up(policy, REASON_COMES_BACK);

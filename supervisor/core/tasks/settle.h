@@ -87,9 +87,9 @@ bool settle_outcome(int32_t status, enum outcome *ret_outcome);
  * ignored. */
 struct decision settle_decide(const struct settle_policy *, enum outcome, const struct delivery *,
 	const struct output *, enum reason);
-/* Decide about a delivery that has just arrived. False: it waits for a worker. True: it came
- * back so often (x-delivery-count) that it may be what kills the supervisor, and *ret_decision
- * is set. */
+/* Decide about a delivery without a session that has just arrived. False: it waits for a worker.
+ * True: it came back so often (x-delivery-count) that it may be what kills the supervisor, and
+ * *ret_decision is set. */
 bool settle_arrival(
 	const struct settle_policy *, const struct delivery *, struct decision *ret_decision);
 /* True: it was renewed so often, and has come back since, that it must run alone, without another
