@@ -255,6 +255,18 @@ START_TEST(a_full_window_without_acks_in_order_gets_space)
 }
 END_TEST
 
+/* Those that are done may be fewer than that quarter. */
+START_TEST(a_full_window_gets_the_space_of_all_that_is_done)
+{
+	struct keyed_ledger keyed;
+	keyed_begin(&keyed, WIDE, WIDE);
+	keyed_release(&keyed, 2, 4);
+	keyed_flush(&keyed, true, 0, "ack 2, ack 3, ack 4");
+	ck_assert_uint_eq(keyed.ledger.source.open, WIDE - 3);
+	ledger_end(&keyed.ledger);
+}
+END_TEST
+
 /* Not even those that are fewer than half of it: the broker could send nothing meanwhile. */
 START_TEST(without_sessions_a_full_window_waits_for_no_ack)
 {
@@ -441,6 +453,7 @@ static Suite *acks_suite(void)
 		with_sessions_acks_wait_while_acks_in_order_come_fast,
 		without_sessions_a_full_window_waits_for_no_ack,
 		a_full_window_without_acks_in_order_gets_space,
+		a_full_window_gets_the_space_of_all_that_is_done,
 		a_full_window_waits_while_acks_in_order_come_fast,
 		a_full_window_does_not_wait_for_slow_acks_in_order,
 		a_pool_with_sessions_waits_longer);

@@ -1,8 +1,8 @@
 /* The outbox by itself: numbers, order, the table that grows or does not, and bytes. */
 #include "core/tasks/outbox.h"
 #include "core/tasks/source.h"
+#include "unit/support/core/keyed.h"
 #include "unit/support/core/memory.h"
-#include "unit/support/core/rig.h"
 #include <limits.h>
 
 #define PARCELS 1000
@@ -101,10 +101,10 @@ START_TEST(the_table_grows_while_there_is_memory)
 }
 END_TEST
 
-/* Every allocation of pool_new fails once, and all that follow with it. */
+/* Every allocation of pool_new fails once, and all that follow with it; also with sessions. */
 START_TEST(init_reports_a_lack_of_memory)
 {
-	struct pool_config config = rig_config(1, 1);
+	struct pool_config config = _i ? keyed_config(1) : rig_config(1, 1);
 	struct pool *pool = NULL;
 	struct starts starts;
 	uint64_t last_task_id = 0;
@@ -232,13 +232,16 @@ static Suite *outbox_suite(void)
 {
 	Suite *suite = suite_create("core/outbox");
 	UNIT_CASE(suite, "outbox", numbers_start_again_with_each_channel,
-		init_reports_a_lack_of_memory, bytes_count_delivery_and_output,
+		bytes_count_delivery_and_output,
 		unconfirmed_bytes_are_limited_except_for_one_parcel,
 		refused_parcels_are_published_when_due, orphans_leave_when_the_channel_is_lost,
 		a_loss_with_no_open_parcel_blames_none);
 	TCase *table = tcase_create("table");
 	tcase_add_loop_test(table, the_table_grows_while_there_is_memory, 0, 2);
 	suite_add_tcase(suite, table);
+	TCase *memory = tcase_create("memory");
+	tcase_add_loop_test(memory, init_reports_a_lack_of_memory, 0, 2);
+	suite_add_tcase(suite, memory);
 	return suite;
 }
 

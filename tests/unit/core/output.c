@@ -1,5 +1,6 @@
 /* The output of a worker, and its last stderr line, which is added to it. */
 #include "core/tasks/output.h"
+#include "unit/support/core/memory.h"
 #include "unit/unit.h"
 
 #include <string.h>
@@ -65,11 +66,29 @@ START_TEST(a_detail_is_added)
 }
 END_TEST
 
+START_TEST(without_memory_there_is_no_detail_and_no_copy)
+{
+	struct output *output = answer();
+	mallocs_left = 0;
+	struct output *same = output_add_detail(output, TEXT("999"));
+	struct output *none = output_add_detail(NULL, TEXT("999"));
+	struct output *copy = output_copy_of(TEXT("body"), TEXT_NONE, TEXT_NONE);
+	mallocs_left = LONG_MAX;
+	ck_assert_ptr_eq(same, output);
+	expect_answer(output);
+	ck_assert_uint_eq(output->detail.len, 0);
+	ck_assert_ptr_null(none);
+	ck_assert_ptr_null(copy);
+	output_free(output);
+}
+END_TEST
+
 static Suite *output_suite(void)
 {
 	Suite *suite = suite_create("core/output");
 	UNIT_CASE(suite, "words", last_words_are_added_to_a_copy_of_the_output,
-		without_memory_the_output_stays_as_it_is, a_detail_is_added);
+		without_memory_the_output_stays_as_it_is, a_detail_is_added,
+		without_memory_there_is_no_detail_and_no_copy);
 	return suite;
 }
 

@@ -1,7 +1,8 @@
 /* What a pool shows: its state, its slots, its tasks, and the name of a task. */
 #include "core/pool_facts.h"
 #include "core/tasks/delivery.h"
-#include "unit/support/core/rig.h"
+#include "unit/support/core/keyed.h"
+#include "unit/support/core/memory.h"
 
 #include <stdio.h>
 
@@ -44,6 +45,29 @@ START_TEST(a_pool_shows_its_state)
 	rig_turn(&rig);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	expect_standing(&rig, "stopped");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pool_without_the_token_is_a_standby)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.session.takeover_delay = 30 * MTIME_SECOND;
+	rig_new(&rig, &config);
+	rig_turn(&rig);
+	expect_standing(&rig, "starting");
+	rig_ready(&rig, 0, 1);
+	rig_turn(&rig);
+	expect_standing(&rig, "standby");
+	rig_step(&rig, (struct event){.kind = TOKEN_HELD, .token = {.window = 8}});
+	rig_turn(&rig);
+	expect_standing(&rig, "connecting");
+	rig_source_up(&rig);
+	expect_standing(&rig, "consuming");
+	rig_step(&rig, (struct event){.kind = TOKEN_LOST});
+	rig_turn(&rig);
+	expect_standing(&rig, "standby");
 	rig_end(&rig);
 }
 END_TEST
@@ -241,6 +265,32 @@ START_TEST(a_running_task_shows_its_progress)
 	ck_assert_ptr_null(pool_slot_facts(rig.pool, 0).head->progress);
 	report_progress(&rig, "");
 	ck_assert_uint_eq(pool_slot_facts(rig.pool, 0).head->progress->body.len, 0);
+	report_progress(&rig, "half");
+	memset(text, 0xa4, sizeof text - 1); /* no character at all */
+	text[sizeof text - 1] = 0;
+	report_progress(&rig, text);
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 0).head->progress->body.len, 0);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_memory_the_progress_before_stays)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	report_progress(&rig, "half");
+	mtime reported_at = rig.now;
+	rig_wait(&rig, MTIME_SECOND);
+	struct output *lost = output_copy_of(TEXT("most"), TEXT_NONE, TEXT_NONE);
+	lost->status = STATUS_PROGRESS;
+	mallocs_left = 0;
+	rig_answer_this(&rig, 0, 1, lost);
+	mallocs_left = LONG_MAX;
+	const struct delivery *head = pool_slot_facts(rig.pool, 0).head;
+	ck_assert(text_is(head->progress->body, TEXT("half")));
+	ck_assert_int_eq(head->progress_at, reported_at);
 	rig_end(&rig);
 }
 END_TEST
@@ -292,11 +342,11 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("core/pool_facts");
-	UNIT_CASE(s, "facts", a_pool_shows_its_state, tasks_are_counted_where_they_are,
-		a_slot_shows_its_worker, a_crash_loop_is_shown,
+	UNIT_CASE(s, "facts", a_pool_shows_its_state, a_pool_without_the_token_is_a_standby,
+		tasks_are_counted_where_they_are, a_slot_shows_its_worker, a_crash_loop_is_shown,
 		the_worker_that_failed_most_often_is_shown, a_worker_that_was_ended_shows_why,
 		a_detail_belongs_to_its_reason, a_running_task_shows_its_progress,
-		a_task_has_a_name);
+		without_memory_the_progress_before_stays, a_task_has_a_name);
 	return s;
 }
 

@@ -1,5 +1,6 @@
 /* What operators order about one session. */
 #include "unit/support/core/keyed.h"
+#include "unit/support/core/memory.h"
 
 #include <stdio.h>
 
@@ -326,6 +327,67 @@ START_TEST(abort_of_a_session_that_waits_asks_no_worker)
 }
 END_TEST
 
+/* Its worker is killed for the task; the stop gives it back, and no dead letter comes beside it. */
+START_TEST(an_aborted_task_goes_back_in_a_forced_stop)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.pipeline = 2;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "b a");
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_DEAD_LETTER, "a");
+	rig_forget(&rig);
+	rig_command(&rig, COMMAND_FORCE);
+	rig_turn(&rig);
+	rig_expect(&rig, "kill 0.1, close");
+	rig_end(&rig);
+}
+END_TEST
+
+/* a and b may have ended their worker: a runs alone, b waits for that. */
+static void begin_with_suspects(struct rig *rig)
+{
+	struct pool_config config = keyed_config(1);
+	config.concurrency = 2;
+	rig_start(rig, config);
+	keyed_deliver(rig, "a b");
+	rig_gone(rig, 0, 1);
+	rig_wait(rig, 3 * MTIME_SECOND);
+	rig_ready(rig, 0, 2);
+	rig_forget(rig);
+	rig_turn(rig);
+	rig_expect(rig, "send 0:1");
+	ck_assert_int_eq(keyed_state(rig, "b"), SESSION_RUNNING);
+}
+
+START_TEST(what_waits_to_run_alone_can_be_paused)
+{
+	struct rig rig;
+	begin_with_suspects(&rig);
+	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "b");
+	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_PAUSED);
+	rig_answer_task(&rig, 0, 2, 3, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1");
+	keyed_order(&rig, SESSION_VERB_RESUME, SESSION_KEEP, "b");
+	rig_expect(&rig, "send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* No attempt of it has failed. */
+START_TEST(what_waits_to_run_alone_is_not_skipped)
+{
+	struct rig rig;
+	begin_with_suspects(&rig);
+	keyed_order_refused(&rig, SESSION_VERB_SKIP, "b", "no failed task is at its front");
+	rig_answer_task(&rig, 0, 2, 3, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:2, ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
 /* Nothing of it has failed: it has never had a worker. */
 START_TEST(what_waits_for_a_worker_is_neither_retried_nor_skipped)
 {
@@ -343,7 +405,23 @@ START_TEST(what_cannot_be_done_is_refused)
 	begin(&rig, 1, "a b");
 	keyed_order_refused(&rig, SESSION_VERB_DRAIN, "c", "no session has this key");
 	keyed_order_refused(&rig, SESSION_VERB_RETRY, "a", "no failed task is at its front");
+	keyed_order_refused(&rig, SESSION_VERB_SKIP, "a", "no failed task is at its front");
 	keyed_order_refused(&rig, SESSION_VERB_SKIP, "b", "no failed task is at its front");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_memory_no_session_is_paused_before_it_exists)
+{
+	struct rig rig;
+	begin(&rig, 1, "b");
+	callocs_left = 0;
+	keyed_order_refused(
+		&rig, SESSION_VERB_PAUSE, "a", "there is no memory for another session");
+	callocs_left = LONG_MAX;
+	keyed_answer(&rig, 0, 200, "ack 1");
+	keyed_deliver(&rig, "a");
+	rig_expect(&rig, "send 0:2");
 	rig_end(&rig);
 }
 END_TEST
@@ -359,6 +437,10 @@ START_TEST(an_unfit_message_is_not_retried)
 	unfit->invalid = REASON_TOO_LARGE;
 	rig_deliver_this(&rig, unfit);
 	rig_turn(&rig);
+	struct session_facts facts;
+	ck_assert(pool_session_find(rig.pool, TEXT("a"), &facts));
+	ck_assert_int_eq(facts.state, SESSION_BLOCKED);
+	ck_assert_uint_eq(facts.attempts, 0); /* it had none */
 	keyed_order_refused(&rig, SESSION_VERB_RETRY, "a",
 		"the message at its front cannot be sent to a worker");
 	keyed_order(&rig, SESSION_VERB_SKIP, SESSION_KEEP, "a");
@@ -373,6 +455,9 @@ START_TEST(a_pool_without_sessions_refuses)
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
 	keyed_order_refused(&rig, SESSION_VERB_PAUSE, "a", "the pool has no sessions");
+	ck_assert(!keyed_exists(&rig, "a"));
+	ck_assert_uint_eq(pool_session_counts(rig.pool).remembered, 0);
+	ck_assert_int_eq(pool_session_counts(rig.pool).oldest_wait, MTIME_NEVER);
 	rig_end(&rig);
 }
 END_TEST
@@ -421,6 +506,16 @@ START_TEST(the_tasks_of_a_session_are_listed)
 	keyed_deliver(&rig, "a!");
 	pool_session_tasks(rig.pool, facts.number, add_tag, text);
 	ck_assert_str_eq(text, "6 1 2 ");
+	keyed_deliver(&rig, "c c c");
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig); /* the next one of a runs */
+	text[0] = '\0';
+	pool_session_tasks(rig.pool, facts.number, add_tag, text);
+	ck_assert_str_eq(text, "*6 1 2 ");
+	ck_assert(pool_session_find(rig.pool, TEXT("c"), &facts));
+	text[0] = '\0';
+	pool_session_tasks(rig.pool, facts.number, add_tag, text);
+	ck_assert_str_eq(text, "7 8 9 ");
 	rig_end(&rig);
 }
 END_TEST
@@ -474,6 +569,27 @@ START_TEST(what_continues_has_not_failed)
 }
 END_TEST
 
+/* A publisher can set any number of attempts, also the maximum. */
+START_TEST(attempts_do_not_wrap)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.policy.blocks_session = true;
+	rig_start(&rig, config);
+	struct delivery *last = rig_delivery(++rig.last_tag);
+	last->key = TEXT("a");
+	last->attempt = UINT16_MAX;
+	rig_deliver_this(&rig, last);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, 500, "");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_BLOCKED);
+	keyed_order(&rig, SESSION_VERB_RETRY, SESSION_KEEP, "a");
+	rig_expect(&rig, "send 0:1/65535");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(orders_are_shown_until_they_are_carried_out)
 {
 	struct rig rig;
@@ -505,10 +621,13 @@ static Suite *session_commands_suite(void)
 		abort_ends_a_worker_of_a_pool_that_drains,
 		a_message_after_the_end_opens_the_next_life, a_session_that_is_drained_goes_first,
 		the_next_life_of_a_paused_session_waits,
-		abort_of_a_session_that_waits_asks_no_worker);
+		abort_of_a_session_that_waits_asks_no_worker,
+		an_aborted_task_goes_back_in_a_forced_stop);
 	UNIT_CASE(suite, "others", a_paused_session_keeps_its_tasks,
 		a_session_is_paused_before_it_exists, a_parked_task_is_tried_now_or_given_up,
 		what_waits_for_a_worker_is_neither_retried_nor_skipped,
+		what_waits_to_run_alone_can_be_paused, what_waits_to_run_alone_is_not_skipped,
+		without_memory_no_session_is_paused_before_it_exists, attempts_do_not_wrap,
 		what_cannot_be_done_is_refused, an_unfit_message_is_not_retried,
 		a_pool_without_sessions_refuses, a_pool_whose_channel_closes_refuses,
 		the_tasks_of_a_session_are_listed, the_oldest_wait_is_not_that_of_the_first,

@@ -1,5 +1,6 @@
 /* An orderly holder hands over what it knows of its sessions, and the next one applies it. */
 #include "unit/support/core/keyed.h"
+#include "unit/support/core/memory.h"
 
 static struct pool_config with_delay(void)
 {
@@ -112,7 +113,7 @@ END_TEST
 
 /* ---------- the next holder ---------- */
 
-static void start_with(struct rig *rig, const struct session_handover *handed, size_t count)
+static void start_standby(struct rig *rig)
 {
 	struct pool_config config = with_delay();
 	config.session.takeover_delay = 30 * MTIME_SECOND;
@@ -120,14 +121,29 @@ static void start_with(struct rig *rig, const struct session_handover *handed, s
 	rig_turn(rig);
 	rig_ready(rig, 0, 1);
 	rig_outbox_up(rig);
+}
+
+static void hold(struct rig *rig, const struct session_handover *handed, size_t count)
+{
 	rig_step(rig, (struct event){.kind = TOKEN_HELD,
 			      .token = {.is_orderly = true,
-				      .window = config.prefetch,
+				      .window = 8,
 				      .handed = handed,
 				      .handed_count = count}});
+}
+
+static void begin_consuming(struct rig *rig)
+{
 	rig_turn(rig);
 	rig_source_up(rig);
 	rig_forget(rig);
+}
+
+static void start_with(struct rig *rig, const struct session_handover *handed, size_t count)
+{
+	start_standby(rig);
+	hold(rig, handed, count);
+	begin_consuming(rig);
 }
 
 static const struct session_handover parked = {.key = TEXT("a"),
@@ -178,6 +194,59 @@ START_TEST(lanes_inherit_apart)
 }
 END_TEST
 
+/* The broker sends a message of high priority first: it has no past, and its turn. */
+START_TEST(a_past_waits_for_its_lane_and_its_turn)
+{
+	struct rig rig;
+	start_with(&rig, &parked, 1);
+	keyed_deliver(&rig, "a!+");
+	rig_expect(&rig, "send 0:1");
+	keyed_deliver(&rig, "a+ a!+");
+	rig_expect(&rig, "");
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 1");
+	keyed_answer(&rig, 0, 200, "send 0:2/3, ack 3");
+	rig_end(&rig);
+}
+END_TEST
+
+/* A forged token may hand over a failed task without an attempt. */
+START_TEST(a_failure_without_an_attempt_can_be_skipped)
+{
+	struct rig rig;
+	struct session_handover forged = parked;
+	forged.attempt = 0;
+	start_with(&rig, &forged, 1);
+	keyed_deliver(&rig, "a+ a+");
+	keyed_order(&rig, SESSION_VERB_SKIP, SESSION_KEEP, "a");
+	rig_expect(&rig, "publish 1 dead 1, send 0:2");
+	ck_assert_uint_eq(rig.attempt, 1);
+	rig_end(&rig);
+}
+END_TEST
+
+/* For its session; for what is known of its message; for the rest of that one's work. */
+static const struct {
+	long callocs, mallocs;
+} lacks[] = {{0, LONG_MAX}, {LONG_MAX, 2}, {LONG_MAX, 3}};
+
+START_TEST(without_memory_a_past_is_forgotten)
+{
+	struct rig rig;
+	struct session_handover rest = parked;
+	rest.has_rest = true;
+	rest.body = TEXT("rest");
+	start_standby(&rig);
+	callocs_left = lacks[_i].callocs;
+	mallocs_left = lacks[_i].mallocs;
+	hold(&rig, &rest, 1);
+	callocs_left = mallocs_left = LONG_MAX;
+	begin_consuming(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_blocked_session_stays_blocked)
 {
 	struct rig rig;
@@ -208,15 +277,18 @@ END_TEST
 
 /* ---------- supervisors that die ---------- */
 
+static void hold_after_deaths(struct rig *rig)
+{
+	rig_step(rig, (struct event){.kind = TOKEN_HELD, .token = {.deaths = 3, .window = 8}});
+	begin_consuming(rig);
+}
+
 static void start_after_deaths(struct rig *rig)
 {
 	struct pool_config config = keyed_config(3);
 	config.session.takeover_delay = 30 * MTIME_SECOND;
 	rig_start(rig, config);
-	rig_step(rig, (struct event){.kind = TOKEN_HELD, .token = {.deaths = 3, .window = 8}});
-	rig_turn(rig);
-	rig_source_up(rig);
-	rig_forget(rig);
+	hold_after_deaths(rig);
 }
 
 static void name(struct rig *rig, const char *done)
@@ -252,6 +324,64 @@ START_TEST(a_name_is_not_for_another_message)
 	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "a");
 	rig_expect(&rig, "name a, name b");
 	name(&rig, "send 0:2"); /* the runtime reports the latest name only */
+	rig_end(&rig);
+}
+END_TEST
+
+/* On another channel its tag is that of another message. */
+START_TEST(a_name_is_not_for_a_message_of_another_channel)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_step(&rig, (struct event){.kind = TOKEN_NAMED});
+	rig_expect(&rig, "name a");
+	keyed_lose_channel(&rig);
+	rig_forget(&rig);
+	keyed_deliver(&rig, "b=7"); /* fresh: it needs no name, and a is given up */
+	rig_expect(&rig, "send 0:1");
+	keyed_answer(&rig, 0, 200, "ack 1"); /* no name ends with it */
+	keyed_lose_channel(&rig);
+	rig_forget(&rig);
+	keyed_deliver(&rig, "c=8+");
+	rig_expect(&rig, "name c");
+	name(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* It needs a worker of its own and a name. */
+START_TEST(a_suspect_is_named_again)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.concurrency = 2;
+	config.session.takeover_delay = 30 * MTIME_SECOND;
+	rig_start(&rig, config);
+	hold_after_deaths(&rig);
+	keyed_deliver(&rig, "a+ b -+");
+	rig_expect(&rig, "name a");
+	name(&rig, "send 0:1, send 0:2");
+	rig_gone(&rig, 0, 1);
+	rig_expect(&rig, "name none");
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "name a");
+	name(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* They kill no supervisor by their order. */
+START_TEST(messages_without_a_key_need_no_name)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "-+ a+ -+");
+	rig_expect(&rig, "send 0:1, send 1:3, name a");
+	name(&rig, "send 2:2");
 	rig_end(&rig);
 }
 END_TEST
@@ -327,11 +457,19 @@ static Suite *session_handover_suite(void)
 	UNIT_CASE(suite, "deaths", after_three_deaths_redelivered_messages_run_alone_and_named,
 		a_name_is_not_for_another_message, after_ten_minutes_names_are_not_needed,
 		the_end_of_ten_minutes_is_a_deadline,
+		a_name_is_not_for_a_message_of_another_channel, a_suspect_is_named_again,
+		messages_without_a_key_need_no_name, a_name_is_not_for_another_message,
 		a_message_that_killed_its_supervisor_is_given_up);
 	UNIT_CASE(suite, "take over", attempts_and_the_wait_go_on, a_fresh_message_inherits_nothing,
-		lanes_inherit_apart, a_blocked_session_stays_blocked, a_paused_session_stays_paused,
+		lanes_inherit_apart, a_past_waits_for_its_lane_and_its_turn,
+		a_failure_without_an_attempt_can_be_skipped, a_blocked_session_stays_blocked,
+		a_paused_session_stays_paused,
 		what_an_empty_queue_does_not_give_back_is_forgotten_after_a_minute,
 		what_never_comes_back_is_freed);
+	TCase *memory = tcase_create("memory");
+	tcase_add_loop_test(
+		memory, without_memory_a_past_is_forgotten, 0, sizeof lacks / sizeof *lacks);
+	suite_add_tcase(suite, memory);
 	return suite;
 }
 

@@ -214,6 +214,22 @@ START_TEST(a_larger_one_is_named_before_it_is_used)
 }
 END_TEST
 
+START_TEST(the_smaller_one_of_a_former_holder_is_used_until_a_larger_one_is_named)
+{
+	struct rig rig;
+	begin_with_token(&rig, 4);
+	rig_expect(&rig, "window 8, consume 4");
+	name_window(&rig, 8);
+	rig_expect(&rig, "leave");
+	close_channel(&rig);
+	rig_expect(&rig, "consume 8");
+	rig_source_up(&rig);
+	name_window(&rig, 8);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(the_larger_one_of_a_former_holder_is_used_and_a_smaller_one_named_after)
 {
 	struct rig rig;
@@ -297,6 +313,7 @@ static Suite *session_window_suite(void)
 		a_larger_one_without_a_token_is_used_when_nothing_is_unacked,
 		a_larger_one_outlives_a_channel_that_was_opened_before);
 	UNIT_CASE(suite, "token", a_larger_one_is_named_before_it_is_used,
+		the_smaller_one_of_a_former_holder_is_used_until_a_larger_one_is_named,
 		the_larger_one_of_a_former_holder_is_used_and_a_smaller_one_named_after,
 		a_larger_one_outlives_a_smaller_one_that_comes_later,
 		a_prefetch_that_is_taken_back_narrows_nothing, a_standby_names_nothing,

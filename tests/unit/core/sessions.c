@@ -1,8 +1,5 @@
 /* Messages with the same key run one at a time and in order: the ring, lanes, failures, acks. */
 #include "unit/support/core/keyed.h"
-#include "unit/support/core/memory.h"
-
-#include <limits.h>
 
 START_TEST(one_task_of_a_key_runs_at_a_time)
 {
@@ -22,6 +19,22 @@ START_TEST(messages_without_a_key_run_side_by_side)
 	rig_start(&rig, keyed_config(3));
 	keyed_deliver(&rig, "- a - a");
 	rig_expect(&rig, "send 0:1, send 1:3, send 2:2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* A publisher wrote so many renewals: a pool with sessions renews no message with a key. */
+START_TEST(renewals_make_no_task_of_a_session_exclusive)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(2));
+	struct delivery *renewed = rig_delivery(++rig.last_tag);
+	renewed->key = TEXT("a");
+	renewed->redelivered = true;
+	renewed->renewed = SETTLE_ALONE_AT;
+	rig_deliver_this(&rig, renewed);
+	keyed_deliver(&rig, "b");
+	rig_expect(&rig, "send 0:1, send 1:2");
 	rig_end(&rig);
 }
 END_TEST
@@ -177,6 +190,36 @@ START_TEST(the_end_of_a_task_without_a_key_does_not_end_a_later_turn)
 }
 END_TEST
 
+/* It runs alone, beside the turns: its time ends none of them. */
+START_TEST(the_time_of_a_suspect_without_a_key_ends_no_turn)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.concurrency = 2;
+	config.session.quantum = 0;
+	config.session.quantum_time = 50 * MTIME_MS;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "- -");
+	rig_gone(&rig, 0, 1);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_turn(&rig);
+	keyed_deliver(&rig, "- - a");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_forget(&rig);
+	rig_answer_task(&rig, 0, 2, 3, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:2, ack 1");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_forget(&rig);
+	rig_answer_task(&rig, 0, 2, 4, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:3, send 0:4, ack 2");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).used_up, 0);
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- failures ---------- */
 
 START_TEST(a_failed_task_keeps_its_place_and_no_worker)
@@ -323,6 +366,46 @@ START_TEST(a_dead_worker_costs_its_head_an_attempt_and_the_others_nothing)
 }
 END_TEST
 
+/* Its worker may have died of it: it runs alone from now on. */
+START_TEST(a_task_over_its_limit_is_a_suspect)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.concurrency = 2;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a");
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_gone(&rig, 0, 1);
+	ck_assert_int_eq(rig.reason, REASON_TIMED_OUT);
+	keyed_deliver(&rig, "b");
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:1/2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* They wait again, and so do those behind it. */
+START_TEST(what_a_dead_worker_had_not_begun_waits_without_a_key_too)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.pipeline = 2;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "- - a");
+	rig_expect(&rig, "send 0:1, send 0:2");
+	rig_gone(&rig, 0, 1);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:3, send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(an_unfit_message_has_its_turn)
 {
 	struct rig rig;
@@ -423,7 +506,7 @@ START_TEST(max_active_lets_the_others_wait)
 	struct pool_config config = keyed_config(3);
 	config.session.max_active = 1;
 	rig_start(&rig, config);
-	keyed_deliver(&rig, "a a b");
+	keyed_deliver(&rig, "a a b c");
 	rig_expect(&rig, "send 0:1");
 	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_WAITING);
 	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
@@ -431,6 +514,7 @@ START_TEST(max_active_lets_the_others_wait)
 	rig_turn(&rig);
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 2, send 0:3");
+	ck_assert_int_eq(keyed_state(&rig, "c"), SESSION_WAITING);
 	rig_end(&rig);
 }
 END_TEST
@@ -469,6 +553,23 @@ START_TEST(a_lower_max_sessions_forgets_at_once)
 	config.session.max_sessions = 1;
 	rig_configure(&rig, config);
 	ck_assert(!keyed_exists(&rig, "a") && !keyed_exists(&rig, "b") && keyed_exists(&rig, "c"));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_lower_max_sessions_forgets_none_with_work)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.session.idle = 60 * MTIME_MINUTE;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a b b c");
+	keyed_answer(&rig, 0, 200, "send 0:1, send 0:2, ack 1");
+	config.session.max_sessions = 1;
+	rig_configure(&rig, config);
+	ck_assert(!keyed_exists(&rig, "a"));
+	ck_assert_uint_eq(pool_session_counts(rig.pool).remembered, 2);
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 2");
 	rig_end(&rig);
 }
 END_TEST
@@ -526,29 +627,6 @@ START_TEST(pauses_do_not_use_up_a_delivery_limit)
 }
 END_TEST
 
-/* Each leave counts as a return of all that is unacked. */
-START_TEST(without_memory_the_channel_is_left_once_a_second)
-{
-	struct rig rig;
-	rig_start(&rig, keyed_config(1));
-	callocs_left = 0; /* the timer of a session */
-	keyed_deliver(&rig, "a");
-	callocs_left = LONG_MAX;
-	rig_expect(&rig, "leave");
-	rig_source_fact(&rig, SOURCE_DOWN);
-	rig_turn(&rig);
-	rig_expect(&rig, "");
-	ck_assert_int_eq(pool_deadline(rig.pool), rig.now + MTIME_SECOND);
-	rig_wait(&rig, MTIME_SECOND);
-	rig_expect(&rig, "consume 8");
-	rig_source_up(&rig);
-	rig.last_tag = 0;
-	keyed_deliver(&rig, "a+");
-	rig_expect(&rig, "send 0:1");
-	rig_end(&rig);
-}
-END_TEST
-
 START_TEST(an_old_message_has_its_channel_renewed)
 {
 	struct rig rig;
@@ -602,6 +680,7 @@ static Suite *sessions_suite(void)
 	Suite *suite = suite_create("core/sessions");
 	UNIT_CASE(suite, "order", one_task_of_a_key_runs_at_a_time,
 		messages_without_a_key_run_side_by_side,
+		renewals_make_no_task_of_a_session_exclusive,
 		a_worker_with_concurrency_has_tasks_of_many_sessions,
 		high_goes_before_normal_but_not_before_what_was_sent);
 	UNIT_CASE(suite, "turns", a_session_keeps_its_turn_for_a_quantum, a_quantum_may_be_a_time,
@@ -609,6 +688,7 @@ static Suite *sessions_suite(void)
 		a_time_is_the_quantum_of_messages_without_a_key_too,
 		a_time_is_charged_to_the_turn_in_which_the_task_was_sent,
 		the_end_of_a_task_without_a_key_does_not_end_a_later_turn,
+		the_time_of_a_suspect_without_a_key_ends_no_turn,
 		messages_without_a_key_have_one_turn_together);
 	UNIT_CASE(suite, "failures", a_failed_task_keeps_its_place_and_no_worker,
 		a_later_attempt_goes_before_high_messages,
@@ -617,13 +697,14 @@ static Suite *sessions_suite(void)
 		the_broker_rejects_in_the_order_of_the_lane,
 		a_rest_waits_in_memory_and_high_messages_run_between,
 		a_dead_worker_costs_its_head_an_attempt_and_the_others_nothing,
-		an_unfit_message_has_its_turn, a_suspect_runs_alone_and_keeps_its_place);
+		what_a_dead_worker_had_not_begun_waits_without_a_key_too,
+		a_task_over_its_limit_is_a_suspect, an_unfit_message_has_its_turn,
+		a_suspect_runs_alone_and_keeps_its_place);
 	UNIT_CASE(suite, "life", a_session_ends_with_its_last_ack,
 		idle_time_begins_when_the_last_task_ends, a_message_at_the_same_instant_wins,
 		max_active_lets_the_others_wait, the_longest_idle_session_is_forgotten,
-		a_lower_max_sessions_forgets_at_once);
+		a_lower_max_sessions_forgets_at_once, a_lower_max_sessions_forgets_none_with_work);
 	UNIT_CASE(suite, "channel", a_pause_of_a_minute_gives_back_what_waits,
-		without_memory_the_channel_is_left_once_a_second,
 		an_old_message_has_its_channel_renewed, a_drain_leaves_what_waits_to_the_channel);
 	TCase *limit = tcase_create("delivery limit");
 	tcase_add_loop_test(limit, pauses_do_not_use_up_a_delivery_limit, 0, 2);

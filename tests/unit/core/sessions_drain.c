@@ -1,5 +1,6 @@
 /* A pool with sessions drains while its channel is away: what has ended must not run again. */
 #include "unit/support/core/keyed.h"
+#include "unit/support/core/memory.h"
 
 /* a and a task without a key run; another task of a waits. */
 static void begin_with(struct rig *rig, struct pool_config config)
@@ -172,6 +173,78 @@ START_TEST(what_was_given_up_by_command_is_acked_by_its_redelivery)
 }
 END_TEST
 
+/* Its dead letter is confirmed after that. */
+START_TEST(what_was_given_up_by_command_is_acked_after_its_redelivery)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a a a");
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_DEAD_LETTER, "a");
+	rig_forget(&rig);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	come_up(&rig);
+	keyed_deliver(&rig, "a=1+ a=2+ a=3+");
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_confirm(&rig, 1);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 2");
+	rig_confirm(&rig, 2);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 3");
+	rig_end(&rig);
+}
+END_TEST
+
+/* It was left because a message had been unacked for too long. */
+START_TEST(a_channel_that_closes_is_not_opened_before_it_has)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(2);
+	config.hard_limit = 10 * MTIME_MINUTE;
+	config.session.max_unacked_age = 10 * MTIME_SECOND;
+	begin_with(&rig, config);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_answer(&rig, 0, 200);
+	come_up(&rig);
+	keyed_deliver(&rig, "-=2+"); /* the one that ended has not come back */
+	rig_forget(&rig);
+	rig_wait(&rig, 10 * MTIME_SECOND);
+	rig_expect(&rig, "leave");
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 0.1");
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 8");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_channel_that_was_left_for_memory_is_opened_after_a_second)
+{
+	struct rig rig;
+	begin(&rig);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_answer(&rig, 0, 200);
+	come_up(&rig);
+	callocs_left = 0;
+	keyed_deliver(&rig, "c=9+");
+	callocs_left = LONG_MAX;
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_turn(&rig);
+	rig_expect(&rig, "leave, quit 0.1");
+	rig_wait(&rig, MTIME_SECOND - 1);
+	rig_expect(&rig, "");
+	rig_wait(&rig, 1);
+	rig_expect(&rig, "consume 8");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_forced_stop_waits_for_no_channel)
 {
 	struct rig rig;
@@ -254,7 +327,10 @@ static Suite *sessions_drain_suite(void)
 		a_channel_that_was_left_is_opened_once_more,
 		what_ends_while_the_channel_is_left_is_acked_on_the_next, nothing_is_sent_meanwhile,
 		what_was_given_up_by_command_waits_for_none_of_its_lane,
-		what_was_given_up_by_command_is_acked_by_its_redelivery);
+		what_was_given_up_by_command_is_acked_by_its_redelivery,
+		what_was_given_up_by_command_is_acked_after_its_redelivery,
+		a_channel_that_closes_is_not_opened_before_it_has,
+		a_channel_that_was_left_for_memory_is_opened_after_a_second);
 	UNIT_CASE(suite, "no acks", a_message_that_waits_alone_is_not_waited_for,
 		a_forced_stop_waits_for_no_channel, what_was_purged_is_waited_for_for_a_minute,
 		without_the_token_nothing_is_waited_for);

@@ -1,4 +1,5 @@
 /* A channel is lost: deliveries with a key wait for their redeliveries. */
+#include "core/pool_facts.h"
 #include "unit/support/core/keyed.h"
 
 /* a: one runs, two wait; b: one waits. One worker. */
@@ -157,6 +158,44 @@ START_TEST(a_reply_stays_in_the_outbox)
 }
 END_TEST
 
+/* The broker may have it; the next delivery of its message is another task. */
+START_TEST(a_reply_that_was_sent_is_dropped_when_its_task_is_given_up)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a");
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, 201, "publish 1 reply 1");
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "-");
+	rig_expect(&rig, "send 0:1");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 1);
+	ck_assert(!keyed_exists(&rig, "a"));
+	ck_assert(pool_is_publishing(rig.pool));
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	ck_assert(!pool_is_publishing(rig.pool));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_reply_that_was_not_sent_is_not_when_its_task_is_given_up)
+{
+	struct rig rig;
+	begin(&rig);
+	rig_outbox_down(&rig, LOSS_CONNECTION);
+	keyed_answer(&rig, 0, 201, "send 0:2");
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "-");
+	ck_assert_uint_eq(pool_facts(rig.pool).unconfirmed, 0);
+	rig_outbox_up(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(the_count_of_attempts_is_kept)
 {
 	struct rig rig;
@@ -173,6 +212,35 @@ START_TEST(the_count_of_attempts_is_kept)
 	rig_expect(&rig, "");
 	keyed_deliver(&rig, "a=1+ a=2+");
 	rig_expect(&rig, "send 0:1/2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_settled_delivery_with_nothing_behind_it_is_attached_too)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a");
+	rig_answer(&rig, 0, 200); /* no turn: the ack is not sent */
+	rig_forget(&rig);
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=1+ a=2");
+	rig_expect(&rig, "send 0:2, ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(messages_of_other_sessions_and_without_a_key_are_new)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "-=5+ c=6+");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 0);
+	keyed_answer(&rig, 0, 200, "send 0:1");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	keyed_deliver(&rig, "a=1+");
+	rig_expect(&rig, "ack 3");
 	rig_end(&rig);
 }
 END_TEST
@@ -273,9 +341,8 @@ static void token(struct rig *rig, enum event_kind kind, bool is_orderly)
 				      .delay = 30 * MTIME_SECOND}});
 }
 
-static void start_standby(struct rig *rig)
+static void start_standby_with(struct rig *rig, struct pool_config config)
 {
-	struct pool_config config = keyed_config(1);
 	config.session.takeover_delay = 30 * MTIME_SECOND;
 	rig_new(rig, &config);
 	rig_turn(rig);
@@ -283,6 +350,11 @@ static void start_standby(struct rig *rig)
 	rig_turn(rig);
 	rig_expect(rig, "spawn 0.1");
 	ck_assert(pool_session_counts(rig->pool).is_standby);
+}
+
+static void start_standby(struct rig *rig)
+{
+	start_standby_with(rig, keyed_config(1));
 }
 
 START_TEST(a_standby_has_workers_and_does_not_consume)
@@ -401,6 +473,49 @@ START_TEST(without_its_token_a_pool_goes_on_with_what_has_no_key)
 }
 END_TEST
 
+/* It is lost while the channel opens: nothing is consumed on it. */
+START_TEST(a_channel_that_opens_without_the_token_is_left)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_HELD, true);
+	rig_turn(&rig);
+	token(&rig, TOKEN_LOST, false);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 8, leave");
+	rig_source_up(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "leave");
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
+/* A task of its worker is over the hard limit: that is why it ends, and whose attempt counts. */
+START_TEST(a_worker_that_ends_already_is_to_blame)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.pipeline = 2;
+	start_standby_with(&rig, config);
+	rig_outbox_up(&rig);
+	token(&rig, TOKEN_HELD, true);
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	keyed_deliver(&rig, "- a");
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_expect(&rig, "term 0.1");
+	token(&rig, TOKEN_LOST, false);
+	rig_gone(&rig, 0, 1);
+	rig_expect(&rig, "leave, kill 0.1, publish 1 retry 1");
+	ck_assert_int_eq(rig.reason, REASON_TIMED_OUT);
+	rig_end(&rig);
+}
+END_TEST
+
 /* It has not consumed yet. */
 START_TEST(a_token_may_be_lost_at_once)
 {
@@ -422,8 +537,10 @@ static Suite *sessions_lost_suite(void)
 		an_answered_task_is_acked_by_its_redelivery,
 		a_running_task_is_acked_when_it_is_answered,
 		a_settled_delivery_whose_ack_was_not_sent_is_not_run_again,
-		a_reply_stays_in_the_outbox, the_count_of_attempts_is_kept,
-		lanes_are_attached_apart, a_second_loss_detaches_what_was_attached,
+		a_settled_delivery_with_nothing_behind_it_is_attached_too,
+		messages_of_other_sessions_and_without_a_key_are_new, a_reply_stays_in_the_outbox,
+		the_count_of_attempts_is_kept, lanes_are_attached_apart,
+		a_second_loss_detaches_what_was_attached,
 		a_message_of_the_new_channel_is_behind_the_attached_ones,
 		a_suspect_waits_for_its_redelivery);
 	UNIT_CASE(suite, "give up", another_message_of_the_lane_gives_up_what_is_detached,
@@ -431,13 +548,17 @@ static Suite *sessions_lost_suite(void)
 		a_fresh_message_gives_up_all_that_is_detached,
 		what_was_purged_is_given_up_after_a_minute,
 		nothing_is_given_up_while_the_window_is_full,
+		a_reply_that_was_sent_is_dropped_when_its_task_is_given_up,
+		a_reply_that_was_not_sent_is_not_when_its_task_is_given_up,
 		a_pool_ends_with_detached_deliveries_of_every_kind,
 		a_pool_ends_with_a_detached_reply_that_was_not_sent);
 	UNIT_CASE(suite, "token", a_standby_has_workers_and_does_not_consume,
 		without_an_orderly_leave_redelivered_ones_wait, what_is_attached_again_is_not_held,
 		without_its_token_a_pool_ends_its_keyed_tasks,
 		without_its_token_a_pool_pauses_no_session,
-		without_its_token_a_pool_goes_on_with_what_has_no_key, a_token_may_be_lost_at_once);
+		without_its_token_a_pool_goes_on_with_what_has_no_key, a_token_may_be_lost_at_once,
+		a_channel_that_opens_without_the_token_is_left,
+		a_worker_that_ends_already_is_to_blame);
 	return suite;
 }
 

@@ -1,4 +1,5 @@
 /* How a supervisor takes the token over, transition by transition. */
+#include "unit/support/core/memory.h"
 #include "unit/support/core/token_rig.h"
 
 /* ---------- taking it over ---------- */
@@ -351,6 +352,41 @@ START_TEST(after_a_purge_another_supervisor_uses_its_own_window)
 }
 END_TEST
 
+/* Those between the one with the largest window and the latest name nothing that the others do not.
+ */
+START_TEST(of_many_narrower_ones_the_largest_and_the_latest_are_kept)
+{
+	struct token_content content = token_content_of("other", 7, 3);
+
+	token_publisher_up(token, 0);
+	token_up(token, false, 0);
+	content.window = WINDOW + 1;
+	token_offer(token, 1, &content, 0);
+	content.window = WINDOW;
+	content.counter++;
+	token_offer(token, 2, &content, 0);
+	expect_effects("publish(0.0) publish(8.0 deaths 1)");
+	content.counter++;
+	token_offer(token, 3, &content, 0);
+	expect_effects("ack(2)");
+	token_confirmed(token, 0);
+	expect_effects("ack(1)");
+	offer_token(4, "us", 8, 0, 0);
+	expect_effects("HELD(delayed deaths 1) ack(3)");
+	ck_assert_uint_eq(granted_window, WINDOW + 1);
+}
+END_TEST
+
+START_TEST(without_memory_there_is_no_token)
+{
+	callocs_left = 0;
+	struct token *none = token_new(&token_test_config, &token_test_effects, NULL);
+	callocs_left = LONG_MAX;
+	ck_assert_ptr_null(none);
+	token_free(none);
+}
+END_TEST
+
 /* They come one after the other: each kept until our next token would keep us from ours. */
 START_TEST(narrower_ones_are_acked_once_our_own_names_the_larger_window)
 {
@@ -396,6 +432,8 @@ static Suite *suite(void)
 		a_larger_one_of_our_own_is_named_with_the_takeover,
 		a_takeover_is_published_again_for_a_larger_window,
 		narrower_ones_are_acked_once_our_own_names_the_larger_window,
+		of_many_narrower_ones_the_largest_and_the_latest_are_kept,
+		without_memory_there_is_no_token,
 		a_holder_whose_token_is_gone_names_its_window_again,
 		after_a_purge_another_supervisor_uses_its_own_window,
 		another_window_is_published_at_once, a_window_is_named_when_publishes_are_taken,

@@ -138,6 +138,23 @@ START_TEST(a_fresh_message_gives_them_up)
 }
 END_TEST
 
+/* The broker may have it; the next delivery of its message is another task. */
+START_TEST(a_reply_that_was_sent_is_dropped_when_its_task_is_given_up)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_answer(&rig, 0, 201, "publish 1 reply 1, send 0:3");
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "-=9");
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	ck_assert(!pool_is_publishing(rig.pool));
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 3);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(what_was_purged_is_given_up_after_a_minute)
 {
 	struct rig rig;
@@ -254,6 +271,22 @@ START_TEST(a_task_that_becomes_a_suspect_meanwhile_is_one_by_its_redelivery)
 }
 END_TEST
 
+START_TEST(a_suspect_that_waits_is_given_up)
+{
+	struct rig rig;
+	begin_with_suspects(&rig);
+	rig_gone(&rig, 0, 1);
+	keyed_lose_channel(&rig);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_forget(&rig);
+	keyed_deliver(&rig, "-=3 -=4");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 2);
+	rig_expect(&rig, "send 0:1, send 0:2"); /* beside each other */
+	rig_end(&rig);
+}
+END_TEST
+
 /* Running, answered, settled, and a suspect that waits. */
 START_TEST(a_pool_ends_with_detached_ones_of_every_kind)
 {
@@ -306,7 +339,9 @@ static Suite *unkeyed_lost_suite(void)
 		a_task_that_becomes_a_suspect_meanwhile_is_one_by_its_redelivery);
 	UNIT_CASE(suite, "give up", a_fresh_message_gives_them_up,
 		what_was_purged_is_given_up_after_a_minute,
-		a_pool_ends_with_detached_ones_of_every_kind, a_forced_stop_ends_detached_tasks);
+		a_reply_that_was_sent_is_dropped_when_its_task_is_given_up,
+		a_suspect_that_waits_is_given_up, a_pool_ends_with_detached_ones_of_every_kind,
+		a_forced_stop_ends_detached_tasks);
 	return suite;
 }
 

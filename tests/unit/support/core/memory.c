@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-long callocs_left = LONG_MAX;
+long callocs_left = LONG_MAX, mallocs_left = LONG_MAX;
 
-/* The C library's own, with a tap that the test can close. */
+/* The C library's own, each with a tap that the test can close. */
 void *calloc(size_t count, size_t size)
 {
 	static void *(*real)(size_t, size_t);
@@ -26,4 +26,32 @@ void *calloc(size_t count, size_t size)
 		is_asking = false;
 	}
 	return real(count, size);
+}
+
+static bool is_refused(void)
+{
+	bool is_empty = mallocs_left-- <= 0;
+	if (is_empty)
+		errno = ENOMEM;
+	return is_empty;
+}
+
+void *malloc(size_t size)
+{
+	static void *(*real)(size_t);
+	if (is_refused())
+		return NULL;
+	if (!real)
+		real = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+	return real(size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+	static void *(*real)(void *, size_t);
+	if (is_refused())
+		return NULL;
+	if (!real)
+		real = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+	return real(memory, size);
 }

@@ -2,7 +2,8 @@
 #ifndef UNIT_MEMORY_H
 #define UNIT_MEMORY_H
 
-/* The number of callocs that still succeed; LONG_MAX: all. */
-extern long callocs_left;
+/* The number of calls of calloc, and of malloc and realloc together, that still succeed; LONG_MAX:
+ * all. */
+extern long callocs_left, mallocs_left;
 
 #endif

@@ -128,8 +128,10 @@ static void rig_on_tell(void *io, const struct notice *notice)
 	if (notice->output)
 		snprintf(
 			rig->detail, sizeof rig->detail, "%.*s", TEXT_ARGS(notice->output->detail));
-	if (notice->reason)
+	if (notice->reason) {
 		rig->reason = notice->reason;
+		rig->attempt = notice->attempt;
+	}
 	if (notice->open)
 		rig->culprit = notice->delivery ? notice->delivery->tag : 0;
 }
