@@ -149,6 +149,22 @@ static bool is_another_redelivered_at_work(const struct pool_runtime *runtime, u
 	return false;
 }
 
+/* One that comes before it in its lane, and is not acked yet. */
+static uint32_t find_before(const struct pool_runtime *runtime, uint32_t id)
+{
+	const struct hand *hand = &runtime->hand;
+	const struct ordered *message = ordered_at(runtime, id);
+
+	for (uint32_t i = 0; i < hand->count && hand->ids[i] != id; i++) {
+		const struct ordered *other = ordered_at(runtime, hand->ids[i]);
+
+		if (other->key == message->key && other->is_high == message->is_high &&
+			hand->held[hand->ids[i]].state != HAND_NONE)
+			return hand->ids[i];
+	}
+	return 0;
+}
+
 /* After several deaths in a row: what may have been the cause is named before it runs. */
 static void check_named(const struct pool_runtime *runtime, uint32_t id)
 {
@@ -160,6 +176,9 @@ static void check_named(const struct pool_runtime *runtime, uint32_t id)
 		"message %u is sent, and the token does not name it", id);
 	sim_require(!is_another_redelivered_at_work(runtime, id),
 		"message %u runs beside another one that may end the supervisor", id);
+	sim_require(!find_before(runtime, id),
+		"message %u is named, and after a death its name would be found for message %u", id,
+		find_before(runtime, id));
 }
 
 void order_takeover_sent(struct pool_runtime *runtime, uint32_t id)

@@ -80,4 +80,10 @@ static inline struct lane *lane_of(const struct delivery *delivery)
 	return session_lane(delivery->session, delivery->is_high);
 }
 
+/* If the channel is lost now, it comes back before all others of its lane. */
+static inline bool lane_has_first(const struct delivery *delivery)
+{
+	return list_first(&lane_of(delivery)->open) == &delivery->in_lane;
+}
+
 #endif

@@ -20,19 +20,14 @@ void session_disinherit(struct session *session)
 }
 
 /* What is handed over is applied to the message of the lane that comes back first. After a forced
- * stop that may be one before it, whose publish was not confirmed. */
-static bool comes_back_first(const struct delivery *delivery)
-{
-	return list_first(&lane_of(delivery)->open) == &delivery->in_lane;
-}
-
-/* One that waits to run alone has its past, too. */
+ * stop that may be one before it, whose publish was not confirmed. One that waits to run alone has
+ * its past, too. */
 static bool has_past(const struct session *session, const struct delivery *delivery)
 {
 	if (!delivery)
 		return false;
 	assert(delivery->state == DELIVERY_QUEUED); /* no worker has a task any more */
-	return comes_back_first(delivery) && (delivery == session->front || delivery->rest);
+	return lane_has_first(delivery) && (delivery == session->front || delivery->rest);
 }
 
 static struct session_handover handover_of(

@@ -502,7 +502,7 @@ void dispatch_named(struct dispatch *dispatch)
 mtime dispatch_deadline(const struct dispatch *dispatch, mtime now)
 {
 	const struct naming *naming = &dispatch->naming;
-	return naming->tag && naming->until > now ? naming->until : MTIME_NEVER;
+	return naming->until > now ? naming->until : MTIME_NEVER;
 }
 
 /* True: the task may be sent now, as far as the token is concerned. */
@@ -523,11 +523,12 @@ static bool is_named(struct dispatch *dispatch, const struct delivery *delivery)
 	return false;
 }
 
+/* A name is found by its lane, so it is given only to the message that would come back first. */
 static inline bool may_send(struct dispatch *dispatch, const struct delivery *delivery, mtime now)
 {
 	bool needs_name =
 		now < dispatch->naming.until && delivery->session && delivery->redelivered;
-	return !needs_name || is_named(dispatch, delivery);
+	return !needs_name || (lane_has_first(delivery) && is_named(dispatch, delivery));
 }
 
 /* Return the next task that can be sent, and its pipe; or NULL. */

@@ -95,7 +95,7 @@ enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack
 void dispatch_be_careful(struct dispatch *, mtime until);
 /* TOKEN_NAMED */
 void dispatch_named(struct dispatch *);
-/* When tasks that wait for a name can be sent without one; MTIME_NEVER: none waits. */
+/* When tasks can be sent without a name again; MTIME_NEVER: now. */
 mtime dispatch_deadline(const struct dispatch *, mtime now);
 /* The tasks that the worker has begun, also after dispatch_slot_stop. */
 static inline uint32_t dispatch_begun(const struct dispatch *dispatch, const struct pipe *pipe)

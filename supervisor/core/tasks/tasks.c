@@ -341,7 +341,8 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 /* The last acks may let the pool consume again, and no event may follow that would check it. */
 void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 {
-	if (!pool_stays(tasks->context)) {
+	/* Of what is acked now, nothing comes back before a message that is being named. */
+	if (!pool_stays(tasks->context) || tasks->dispatch.naming.tag) {
 		source_flush(&tasks->source);
 	} else {
 		bool is_hungry = dispatch_runnable(&tasks->dispatch) == 0;

@@ -316,6 +316,40 @@ START_TEST(after_three_deaths_redelivered_messages_run_alone_and_named)
 }
 END_TEST
 
+/* A name is found by its lane: after a death it would be taken for that of the earlier message. */
+START_TEST(a_message_is_named_when_none_of_its_lane_comes_back_before_it)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+ a+");
+	rig_expect(&rig, "name a");
+	name(&rig, "send 0:1");
+	rig_answer(&rig, 0, 201);
+	rig_turn(&rig);
+	rig_expect(&rig, "name none, publish 1 reply 1");
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "name a, ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_confirms_names_are_not_needed_after_ten_minutes)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+ a+");
+	name(&rig, "name a, send 0:1");
+	rig_answer(&rig, 0, 201);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	ck_assert_int_le(pool_deadline(rig.pool), rig.now + 10 * MTIME_MINUTE);
+	rig_wait(&rig, 10 * MTIME_MINUTE);
+	rig_expect(&rig, "send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_name_is_not_for_another_message)
 {
 	struct rig rig;
@@ -455,6 +489,8 @@ static Suite *session_handover_suite(void)
 		paused_and_blocked_sessions_are_handed_over, a_rest_is_handed_over,
 		what_the_broker_knows_is_not_handed_over);
 	UNIT_CASE(suite, "deaths", after_three_deaths_redelivered_messages_run_alone_and_named,
+		a_message_is_named_when_none_of_its_lane_comes_back_before_it,
+		without_confirms_names_are_not_needed_after_ten_minutes,
 		a_name_is_not_for_another_message, after_ten_minutes_names_are_not_needed,
 		the_end_of_ten_minutes_is_a_deadline,
 		a_name_is_not_for_a_message_of_another_channel, a_suspect_is_named_again,
