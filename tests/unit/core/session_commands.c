@@ -520,6 +520,20 @@ START_TEST(the_tasks_of_a_session_are_listed)
 }
 END_TEST
 
+START_TEST(a_list_may_end_with_the_task_that_runs)
+{
+	struct rig rig;
+	char text[32] = "";
+	struct session_facts facts;
+	begin(&rig, 1, "b a a");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	ck_assert(pool_session_find(rig.pool, TEXT("a"), &facts));
+	pool_session_tasks(rig.pool, facts.number, add_tag, text);
+	ck_assert_str_eq(text, "*2 ");
+	rig_end(&rig);
+}
+END_TEST
+
 static struct session_facts facts_of(const struct rig *rig, const char *key)
 {
 	struct session_facts facts;
@@ -630,9 +644,9 @@ static Suite *session_commands_suite(void)
 		without_memory_no_session_is_paused_before_it_exists, attempts_do_not_wrap,
 		what_cannot_be_done_is_refused, an_unfit_message_is_not_retried,
 		a_pool_without_sessions_refuses, a_pool_whose_channel_closes_refuses,
-		the_tasks_of_a_session_are_listed, the_oldest_wait_is_not_that_of_the_first,
-		failed_attempts_are_counted, what_continues_has_not_failed,
-		orders_are_shown_until_they_are_carried_out);
+		the_tasks_of_a_session_are_listed, a_list_may_end_with_the_task_that_runs,
+		the_oldest_wait_is_not_that_of_the_first, failed_attempts_are_counted,
+		what_continues_has_not_failed, orders_are_shown_until_they_are_carried_out);
 	return suite;
 }
 
