@@ -237,6 +237,8 @@ START_TEST(a_worker_over_a_lower_limit_keeps_the_former_one)
 	rig_forget(&rig);
 	configure(&rig, 1, (struct recycle_limits){.tasks = 1});
 	rig_turn(&rig);
+	configure(&rig, 1, (struct recycle_limits){.tasks = 2}); /* it is due already */
+	rig_turn(&rig);
 	rig_expect(&rig, "spawn 1.1");
 	answer(&rig, 0, 1);
 	rig_expect(&rig, "quit 0.1");

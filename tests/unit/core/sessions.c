@@ -599,6 +599,23 @@ START_TEST(a_pause_of_a_minute_gives_back_what_waits)
 }
 END_TEST
 
+START_TEST(a_minute_without_workers_gives_back_what_waits)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a a");
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_wait(&rig, MTIME_MINUTE - 1);
+	ck_assert_ptr_null(strstr(rig.done, "leave"));
+	rig_wait(&rig, 1);
+	ck_assert_ptr_nonnull(strstr(rig.done, "leave"));
+	ck_assert_ptr_nonnull(strstr(rig.told, "SOURCE_RESTS"));
+	ck_assert_uint_eq(pool_session_counts(rig.pool).renewals[RENEWAL_WORKERS], 1);
+	rig_end(&rig);
+}
+END_TEST
+
 static void deliver_returned(struct rig *rig, uint32_t returns)
 {
 	struct delivery *delivery = rig_delivery(++rig->last_tag);
@@ -705,6 +722,7 @@ static Suite *sessions_suite(void)
 		max_active_lets_the_others_wait, the_longest_idle_session_is_forgotten,
 		a_lower_max_sessions_forgets_at_once, a_lower_max_sessions_forgets_none_with_work);
 	UNIT_CASE(suite, "channel", a_pause_of_a_minute_gives_back_what_waits,
+		a_minute_without_workers_gives_back_what_waits,
 		an_old_message_has_its_channel_renewed, a_drain_leaves_what_waits_to_the_channel);
 	TCase *limit = tcase_create("delivery limit");
 	tcase_add_loop_test(limit, pauses_do_not_use_up_a_delivery_limit, 0, 2);
