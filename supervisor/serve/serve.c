@@ -16,6 +16,8 @@
 #define HELP_LIMIT (64 * 1024)
 /* For `wpool logs`: about ten thousand lines. */
 #define LOG_KEPT ((size_t)2 * 1024 * 1024)
+/* Options --watch. */
+#define WATCHED_MAX 32
 
 static const char help_head[] =
 	"usage: wpool serve [OPTION]... -- COMMAND [ARG]...\n"
@@ -25,7 +27,9 @@ static const char help_head[] =
 	"SIGINT: then it finishes what is in hand, hands back the rest, and leaves. At SIGHUP it\n"
 	"reads its configuration again, as wpool reload does.\n"
 	"\n"
-	"  --config FILE           Pools and settings from a YAML file (docs/configuration.md).\n";
+	"  --config FILE           Pools and settings from a YAML file (docs/configuration.md).\n"
+	"  --watch PATH            For development, not for production: restart the workers one by\n"
+	"                          one when a source file at or below PATH changes. Repeatable.\n";
 
 static const char help_tail[] =
 	"  --help                  This text.\n"
@@ -36,7 +40,7 @@ static const char help_tail[] =
 	"Exit status: 0 drained, 64 usage, 70 cannot start, 75 stopped before drained, 78\n"
 	"configuration.\n";
 
-enum { HELP = 1, FLAGS = 256 };
+enum { HELP = 1, WATCH, FLAGS = 256 };
 
 /* getopt's result is the place of the value in struct config_flags. */
 #define FLAG(name, member)                                                                         \
@@ -56,6 +60,7 @@ static const struct option options[] = {
 	FLAG("declare", declare),
 	FLAG("log-level", log_level),
 	FLAG("log-format", log_format),
+	{"watch", required_argument, NULL, WATCH},
 	{"help", no_argument, NULL, HELP},
 	{NULL, 0, NULL, 0},
 };
@@ -80,8 +85,20 @@ static int print_help(void)
 }
 
 /* -1: continue; else the exit code. */
-static int read_options(int argc, char **argv, struct config_flags *flags)
+static int add_watched(const char **watched, size_t *count)
 {
+	if (access(optarg, F_OK) != 0)
+		return cli_bad_value(COMMAND, "--watch", optarg, "is no file or folder here");
+	if (*count == WATCHED_MAX)
+		return cli_problem(COMMAND, "--watch is given more than %d times", WATCHED_MAX);
+	watched[(*count)++] = optarg;
+	return -1;
+}
+
+/* -1: continue; else the exit code. watched: all NULL. */
+static int read_options(int argc, char **argv, struct config_flags *flags, const char **watched)
+{
+	size_t watched_count = 0;
 	int option;
 
 	while ((option = cli_next_option(COMMAND, "+:", argc, argv, options)) != -1) {
@@ -89,7 +106,13 @@ static int read_options(int argc, char **argv, struct config_flags *flags)
 			return print_help();
 		if (option == CLI_BAD_OPTION)
 			return EX_USAGE;
-		*(const char **)(void *)((char *)flags + (option - FLAGS)) = optarg;
+		if (option == WATCH) {
+			int exit_code = add_watched(watched, &watched_count);
+			if (exit_code >= 0)
+				return exit_code;
+		} else {
+			*(const char **)(void *)((char *)flags + (option - FLAGS)) = optarg;
+		}
 	}
 	if (optind < argc)
 		flags->command = argv + optind;
@@ -99,10 +122,11 @@ static int read_options(int argc, char **argv, struct config_flags *flags)
 int serve_main(int argc, char **argv)
 {
 	struct config_flags flags = {0};
+	const char *watched[WATCHED_MAX + 1] = {NULL};
 	struct config *config;
 	struct problems problems = {0};
 	signals_hold_as_init();
-	int exit_code = read_options(argc, argv, &flags);
+	int exit_code = read_options(argc, argv, &flags, watched);
 
 	if (exit_code >= 0)
 		return exit_code;
@@ -122,7 +146,7 @@ int serve_main(int argc, char **argv)
 		command_check_add_warnings(config, &problems);
 		exposure_add_warnings(config, flags.file, &problems);
 		console_warn(&problems);
-		exit_code = supervisor_run(config, &flags);
+		exit_code = supervisor_run(config, &flags, watched);
 		config_free(config);
 	}
 	problems_release(&problems);

@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "os/loop.h"
 #include "os/pulse.h"
+#include "os/source_watch.h"
 #include "runtime/reload.h"
 #include "runtime/runtime_shared.h"
 #include "serve/signals.h"
@@ -45,6 +46,7 @@ struct supervisor {
 	struct ev_timer stop_limit; /* of the drain, then of the forced stop */
 	mtime stop_at;              /* when stop_limit ends, by our clock */
 	struct signals signals;
+	struct source_watch *source_watch; /* owned; NULL: nothing is watched */
 	bool is_unanswered; /* it left a broker that may not have got the last acks */
 };
 
@@ -194,6 +196,26 @@ static void on_signal(void *ctx, int number, enum signal_use use)
 	}
 }
 
+/* Another change during a restart makes the core begin again, so that no worker has old code. */
+static void on_source_change(void *ctx, const char *path, bool has_others)
+{
+	struct supervisor *supervisor = ctx;
+	struct pool_runtime *runtime;
+	const char *refusal;
+
+	if (supervisor->phase != SERVING)
+		return;
+	log_info("%s%s changed: restarting the workers of all pools, one by one", path,
+		has_others ? " and others" : "");
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));) {
+		if (pool_runtime_is_retiring(runtime))
+			continue;
+		refusal = pool_runtime_command(runtime, COMMAND_RESTART, 0, clock_now());
+		if (refusal)
+			log_warn("pool %s is not restarted: %s", runtime->config.name, refusal);
+	}
+}
+
 /* ---------- the loop ---------- */
 
 /* Before the handlers of a turn, so that what they count belongs to the second in which it came.
@@ -319,7 +341,8 @@ static void open_to_view(struct supervisor *supervisor)
 }
 
 /* False: the reason is logged. */
-static bool start_supervisor(struct supervisor *supervisor, const struct config_flags *flags)
+static bool start_supervisor(
+	struct supervisor *supervisor, const struct config_flags *flags, const char *const *watched)
 {
 	size_t pools = supervisor->config->pool_count;
 
@@ -331,6 +354,13 @@ static bool start_supervisor(struct supervisor *supervisor, const struct config_
 		.phase = &supervisor->phase};
 	if (!runtime_shared_open(&supervisor->tools, supervisor->config))
 		return false;
+	if (*watched) {
+		supervisor->source_watch = source_watch_new(
+			supervisor->tools.loop, watched, on_source_change, supervisor);
+		if (!supervisor->source_watch)
+			return false;
+		log_info("watching source files, for development: a change restarts the workers");
+	}
 	processors_find(&supervisor->processors, "");
 	starts_init(&supervisor->starts, supervisor->processors.share, PROCESSORS_GRAIN);
 	supervisor->tools.starts = &supervisor->starts;
@@ -385,15 +415,17 @@ static bool finish_supervisor(struct supervisor *supervisor)
 	return is_settled;
 }
 
-int supervisor_run(struct config *config, const struct config_flags *flags)
+int supervisor_run(
+	struct config *config, const struct config_flags *flags, const char *const *watched)
 {
 	struct supervisor supervisor = {.config = config};
 	int exit_code = EX_SOFTWARE;
 
-	if (start_supervisor(&supervisor, flags)) {
+	if (start_supervisor(&supervisor, flags, watched)) {
 		run_loop(&supervisor);
 		exit_code = finish_supervisor(&supervisor) ? EX_OK : EX_TEMPFAIL;
 	}
+	source_watch_free(supervisor.source_watch);
 	systemd_close(&supervisor.systemd);
 	api_publisher_free(supervisor.api_publisher);
 	own_commands_free(supervisor.own_commands);

@@ -1,0 +1,370 @@
+/* The kernel watches folders, not files: editors save by renaming another file over the old one,
+ * which a watch of the file itself would lose. */
+#include "os/source_watch.h"
+
+#include "base/log.h"
+#include "os/clock.h"
+#include "os/loop.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EVENTS                                                                                     \
+	(IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |       \
+		IN_EXCL_UNLINK)
+#define BUFFER_SIZE (16 * 1024)
+
+struct watched {
+	int id; /* inotify's; several may have the same */
+	char *folder;
+	char *only; /* NULL: all sources in the folder, and its folders; else this name alone */
+};
+
+struct source_watch {
+	struct ev_loop *loop;
+	struct ev_io io;
+	struct ev_timer quiet;
+	struct watched *watched;
+	size_t count, space;
+	char *changed; /* NULL: nothing is to be reported */
+	bool has_others;
+	mtime first;
+	void (*on_change)(void *ctx, const char *path, bool has_others);
+	void *ctx;
+};
+
+/* ---------- what counts ---------- */
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t len = strlen(name), end_len = strlen(end);
+
+	return len >= end_len && strcmp(name + len - end_len, end) == 0;
+}
+
+bool source_watch_is_source(const char *name)
+{
+	/* 4913: vim tries whether it may write into the folder. */
+	static const char *const names[] = {"__pycache__", "4913"};
+	static const char *const ends[] = {
+		"~", "#", ".pyc", ".pyo", ".swp", ".swx", "___jb_tmp___", "___jb_old___"};
+
+	if (name[0] == '.')
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(name, names[i]) == 0)
+			return false;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (ends_with(name, ends[i]))
+			return false;
+	return true;
+}
+
+mtime source_watch_wait(mtime first, mtime now)
+{
+	mtime left = first + SOURCE_WATCH_LIMIT - now;
+
+	return left < 0 ? 0 : mtime_min(left, SOURCE_WATCH_QUIET);
+}
+
+static void note_change(struct source_watch *watch, const char *path)
+{
+	mtime now = clock_now();
+
+	if (!watch->changed) {
+		watch->changed = strdup(path);
+		watch->has_others = false;
+		watch->first = now;
+	} else if (strcmp(watch->changed, path) != 0) {
+		watch->has_others = true;
+	}
+	loop_start_timer(watch->loop, &watch->quiet, source_watch_wait(watch->first, now));
+}
+
+static void on_quiet(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	struct source_watch *watch = timer->data;
+	char *changed = watch->changed;
+
+	(void)loop;
+	(void)events;
+	watch->changed = NULL;
+	watch->on_change(watch->ctx, changed ? changed : "a source file", watch->has_others);
+	free(changed);
+}
+
+/* ---------- watches ---------- */
+
+static char *join(const char *folder, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name) < 0 ? NULL
+											  : path;
+}
+
+static void log_refusal(const char *folder, int error)
+{
+	if (error == ENOSPC)
+		log_error("cannot watch %s: the kernel has no more watches for this user; raise "
+			  "them (sysctl fs.inotify.max_user_watches=524288), or give --watch a "
+			  "smaller folder",
+			folder);
+	else
+		log_error("cannot watch %s: %s", folder, strerror(error));
+}
+
+static bool is_watched(const struct source_watch *watch, int id, const char *only)
+{
+	for (size_t i = 0; i < watch->count; i++) {
+		const struct watched *watched = &watch->watched[i];
+
+		if (watched->id == id &&
+			(only ? watched->only && strcmp(watched->only, only) == 0 : !watched->only))
+			return true;
+	}
+	return false;
+}
+
+/* errno says why not. *ret_is_new: it was not watched before; else false. */
+static bool watch_folder(
+	struct source_watch *watch, const char *folder, const char *only, bool *ret_is_new)
+{
+	int id = inotify_add_watch(watch->io.fd, folder, EVENTS);
+	struct watched watched = {.id = id};
+
+	*ret_is_new = false;
+	if (id < 0)
+		return false;
+	if (is_watched(watch, id, only))
+		return true;
+	if (watch->count == watch->space) {
+		size_t space = watch->space ? 2 * watch->space : 16;
+		struct watched *more = realloc(watch->watched, space * sizeof *more);
+
+		if (!more)
+			return false;
+		watch->watched = more;
+		watch->space = space;
+	}
+	watched.folder = strdup(folder);
+	watched.only = only ? strdup(only) : NULL;
+	if (!watched.folder || (only && !watched.only)) {
+		free(watched.folder);
+		free(watched.only);
+		return false;
+	}
+	watch->watched[watch->count++] = watched;
+	*ret_is_new = true;
+	return true;
+}
+
+static void forget(struct source_watch *watch, size_t at)
+{
+	free(watch->watched[at].folder);
+	free(watch->watched[at].only);
+	watch->watched[at] = watch->watched[--watch->count];
+}
+
+/* The folder is no longer there under this path. */
+static void forget_tree(struct source_watch *watch, const char *folder)
+{
+	size_t len = strlen(folder), i = 0;
+
+	while (i < watch->count) {
+		struct watched *watched = &watch->watched[i];
+		int id = watched->id;
+
+		if (watched->only || strncmp(watched->folder, folder, len) != 0 ||
+			(watched->folder[len] != '/' && watched->folder[len] != '\0')) {
+			i++;
+			continue;
+		}
+		forget(watch, i);
+		for (i = 0; i < watch->count && watch->watched[i].id != id; i++)
+			continue;
+		if (i == watch->count)
+			inotify_rm_watch(watch->io.fd, id);
+		i = 0;
+	}
+}
+
+static bool watch_tree(struct source_watch *watch, const char *folder, bool is_start);
+
+/* A member of a folder that is watched from now on. What is found later is a change: it may have
+ * been written before the watch began. */
+static bool watch_member(struct source_watch *watch, const char *path, bool is_start)
+{
+	struct stat status;
+
+	if (lstat(path, &status) != 0)
+		return true; /* gone again */
+	if (S_ISDIR(status.st_mode))
+		return watch_tree(watch, path, is_start);
+	if (!is_start)
+		note_change(watch, path);
+	return true;
+}
+
+/* False: logged. A folder that is gone meanwhile, or that we must not read, is left out. */
+static bool watch_tree(struct source_watch *watch, const char *folder, bool is_start)
+{
+	bool is_new, is_watched = true;
+	struct dirent *entry;
+	DIR *dir;
+
+	if (!watch_folder(watch, folder, NULL, &is_new)) {
+		if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
+			return true;
+		log_refusal(folder, errno);
+		return false;
+	}
+	dir = is_new ? opendir(folder) : NULL;
+	while (is_watched && dir && (entry = readdir(dir))) {
+		char *path =
+			source_watch_is_source(entry->d_name) ? join(folder, entry->d_name) : NULL;
+
+		is_watched = !path || watch_member(watch, path, is_start);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+	return is_watched;
+}
+
+/* A path of the command line: its folder tells when it is replaced. False: logged. */
+static bool watch_path(struct source_watch *watch, const char *given)
+{
+	char path[PATH_MAX], *name;
+	bool is_new, is_watched;
+
+	if (!realpath(given, path)) {
+		log_refusal(given, errno);
+		return false;
+	}
+	if (strcmp(path, "/") == 0)
+		return watch_tree(watch, path, true);
+	if (!watch_member(watch, path, true))
+		return false;
+	name = strrchr(path, '/');
+	*name++ = '\0';
+	is_watched = watch_folder(watch, *path ? path : "/", name, &is_new);
+	if (!is_watched)
+		log_refusal(*path ? path : "/", errno);
+	return is_watched;
+}
+
+/* ---------- events ---------- */
+
+static void on_member(struct source_watch *watch, const char *path, uint32_t mask)
+{
+	struct stat status;
+
+	if (mask & IN_ISDIR) {
+		if (mask & (IN_DELETE | IN_MOVED_FROM))
+			forget_tree(watch, path);
+		else
+			(void)watch_tree(watch, path, false);
+		return;
+	}
+	/* A new file is still to be written; but a link is complete. */
+	if ((mask & IN_CREATE) && (lstat(path, &status) != 0 || S_ISREG(status.st_mode)))
+		return;
+	note_change(watch, path);
+}
+
+/* The list of folders may change meanwhile, so that its strings are copied. */
+static void on_named(struct source_watch *watch, const struct inotify_event *event)
+{
+	char *path = NULL;
+
+	for (size_t i = 0; i < watch->count && !path; i++) {
+		const struct watched *watched = &watch->watched[i];
+
+		if (watched->id == event->wd &&
+			(watched->only ? strcmp(watched->only, event->name) == 0
+				       : source_watch_is_source(event->name)))
+			path = join(watched->folder, event->name);
+	}
+	if (path)
+		on_member(watch, path, event->mask);
+	free(path);
+}
+
+static void on_event(struct source_watch *watch, const struct inotify_event *event)
+{
+	size_t i = 0;
+
+	if (event->mask & IN_Q_OVERFLOW)
+		note_change(watch, "a source file");
+	if (event->len > 0)
+		on_named(watch, event);
+	while ((event->mask & IN_IGNORED) && i < watch->count)
+		if (watch->watched[i].id == event->wd)
+			forget(watch, i);
+		else
+			i++;
+}
+
+static void on_readable(struct ev_loop *loop, struct ev_io *io, int events)
+{
+	alignas(struct inotify_event) char buffer[BUFFER_SIZE];
+	ssize_t size;
+
+	loop_keep_watching(loop, io, events);
+	size = read(io->fd, buffer, sizeof buffer);
+	for (ssize_t at = 0; at < size;) {
+		const struct inotify_event *event = (const void *)(buffer + at);
+
+		on_event(io->data, event);
+		at += (ssize_t)(sizeof *event + event->len);
+	}
+}
+
+struct source_watch *source_watch_new(struct ev_loop *loop, const char *const *paths,
+	void (*on_change)(void *ctx, const char *path, bool has_others), void *ctx)
+{
+	struct source_watch *watch = calloc(1, sizeof *watch);
+	int fd = watch ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC) : -1;
+	bool is_watched = true;
+
+	if (fd < 0) {
+		log_error("cannot watch source files: %s%s", strerror(errno),
+			errno == EMFILE ? "; raise fs.inotify.max_user_instances" : "");
+		free(watch);
+		return NULL;
+	}
+	*watch = (struct source_watch){.loop = loop, .on_change = on_change, .ctx = ctx};
+	ev_io_init(&watch->io, on_readable, fd, EV_READ);
+	ev_timer_init(&watch->quiet, on_quiet, 0, 0);
+	watch->io.data = watch->quiet.data = watch;
+	ev_io_start(loop, &watch->io);
+	for (; is_watched && *paths; paths++)
+		is_watched = watch_path(watch, *paths);
+	if (is_watched)
+		return watch;
+	source_watch_free(watch);
+	return NULL;
+}
+
+void source_watch_free(struct source_watch *watch)
+{
+	if (!watch)
+		return;
+	ev_io_stop(watch->loop, &watch->io);
+	ev_timer_stop(watch->loop, &watch->quiet);
+	close(watch->io.fd);
+	while (watch->count > 0)
+		forget(watch, 0);
+	free(watch->watched);
+	free(watch->changed);
+	free(watch);
+}
