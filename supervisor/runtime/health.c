@@ -255,14 +255,17 @@ static void append_connection(struct buf *out, const char *what, const char *fai
 	buf_printf(out, "no %s connection to the broker%s%s", what, *failure ? ": " : "", failure);
 }
 
+/* One failure is not a loop yet. */
 static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 {
 	char exit[EXIT_TEXT_SIZE], span[SPAN_TEXT_SIZE];
 	mtime now = clock_now();
 
-	buf_printf(out, "crash loop: %u of %u worker%s failed%s", loop->failing, loop->wanted,
-		loop->wanted == 1 ? "" : "s", loop->failing > 1 ? " up to" : "");
-	buf_printf(out, " %u time%s in a row", loop->failures, loop->failures == 1 ? "" : "s");
+	buf_printf(out, "%s%u of %u worker%s failed", loop->failures > 1 ? "crash loop: " : "",
+		loop->failing, loop->wanted, loop->wanted == 1 ? "" : "s");
+	if (loop->failures > 1)
+		buf_printf(out, "%s %u times in a row", loop->failing > 1 ? " up to" : "",
+			loop->failures);
 	if (loop->last->exit.kind != EXIT_NONE)
 		buf_printf(out, ", last %s ago: %s", span_text(now - loop->last->at, span),
 			exit_text(&loop->last->exit, loop->last->why, exit));

@@ -156,8 +156,11 @@ START_TEST(a_crash_loop_is_reported_with_count_and_exit)
 		struct crash_loop loop;
 		const char *begin, *end;
 	} cases[] = {
-		{{1, 1, 1, &none, MTIME_NEVER}, "crash loop: 1 of 1 worker failed 1 time in a row",
-			""},
+		{{1, 1, 1, &none, MTIME_NEVER}, "1 of 1 worker failed", " failed"},
+		{{2, 3, 1, &status, MTIME_NEVER},
+			"2 of 3 workers failed, last 7.0 s ago: ", "exit status 3"},
+		{{1, 1, 2, &none, MTIME_NEVER}, "crash loop: 1 of 1 worker failed 2 times in a row",
+			" row"},
 		{{1, 2, 2, &status, MTIME_NEVER},
 			"crash loop: 1 of 2 workers failed 2 times in a row, last 7.0 s ago: ",
 			"exit status 3"},
