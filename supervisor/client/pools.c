@@ -64,8 +64,8 @@ static void append_line(const json_t *pool, const char *before, struct text line
 	buf_append_byte(out, '\n');
 }
 
-/* member: "reasons", "warnings" */
-static void append_lines(const json_t *pool, const char *member, struct buf *out)
+/* member: "reasons", "warnings"; label: what one of them is */
+static void append_lines(const json_t *pool, const char *member, const char *label, struct buf *out)
 {
 	const json_t *lines = json_cell_find(pool, member), *line;
 	size_t i;
@@ -73,7 +73,7 @@ static void append_lines(const json_t *pool, const char *member, struct buf *out
 	json_array_foreach(lines, i, line)
 	{
 		if (json_is_string(line))
-			append_line(pool, "", text_from(json_string_value(line)), out);
+			append_line(pool, label, text_from(json_string_value(line)), out);
 	}
 }
 
@@ -102,8 +102,8 @@ int pools_print(const char *command, const json_t *pools, bool with_reasons)
 	json_array_foreach(pools, i, pool)
 	{
 		if (with_reasons) {
-			append_lines(pool, "reasons", &out);
-			append_lines(pool, "warnings", &out);
+			append_lines(pool, "reasons", "reason: ", &out);
+			append_lines(pool, "warnings", "warning: ", &out);
 		}
 		append_text_of_worker(pool, "last_death.detail", "detail: ", &out);
 		append_text_of_worker(pool, "last_death.stderr", "last stderr line: ", &out);

@@ -11,7 +11,9 @@
 #include <sysexits.h>
 
 static const char help[] =
-	"Whether a running wpool serve works, and if not, why not; then its pools.\n";
+	"Whether a running wpool serve works, and if not, why not; then its pools. A reason is why it\n"
+	"is not ready; a warning is wrong, too, but does not keep it from working; a note is what\n"
+	"only an operator can find out.\n";
 
 void status_append_verdict(const json_t *status, struct buf *out)
 {
@@ -40,15 +42,16 @@ void status_append_broker(const json_t *status, struct buf *out)
 		TEXT_ARGS(json_cell_span(status, "longest_turn.total_s", turn)));
 }
 
-/* member: "reasons", "warnings" */
-static void print_lines(const json_t *status, const char *member)
+/* member: "reasons", "warnings"; label: what one of them is */
+static void print_lines(const json_t *status, const char *member, const char *label)
 {
 	const json_t *lines = json_cell_find(status, member), *line;
 	size_t i;
 
 	json_array_foreach(lines, i, line)
 	{
-		console_print(stdout, "  %s", json_is_string(line) ? json_string_value(line) : "-");
+		console_print(stdout, "  %s: %s", label,
+			json_is_string(line) ? json_string_value(line) : "-");
 		putchar('\n');
 	}
 }
@@ -65,7 +68,7 @@ static void print_unknown(const json_t *pools)
 			!text_is(json_cell_text(pool, "queue_durable"), TEXT("unknown")))
 			continue;
 		console_print(stdout,
-			"  pool %.*s: unknown whether its queue is durable (no right to configure "
+			"  note: pool %.*s: unknown whether its queue is durable (no right to configure "
 			"it): rabbitmqctl list_queues name type durable policy",
 			TEXT_ARGS(json_cell_text(pool, "name")));
 		putchar('\n');
@@ -90,8 +93,8 @@ static int print_status(const struct api_command *q, const json_t *answer)
 	status_append_broker(status, &head);
 	console_print_lines(stdout, buf_text(&head));
 	buf_release(&head);
-	print_lines(status, "reasons");
-	print_lines(status, "warnings");
+	print_lines(status, "reasons", "reason");
+	print_lines(status, "warnings", "warning");
 	print_unknown(json_object_get(answer, "pools"));
 	putchar('\n');
 	exit_code = pools_print(q->command, json_object_get(answer, "pools"), false);

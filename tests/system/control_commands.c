@@ -79,12 +79,14 @@ START_TEST(crash_loop_is_explained)
 		"/bin/sh", "-c", scratch_text("echo '%s' >&2; exit 3", words), NULL};
 	struct proc *serve = fixture_serve((const char *const[]){"--workers", "2", NULL}, worker);
 	proc_expect(serve, "last exit: exit status 3; the pool takes no messages");
-	await_words(75, "status", "crash loop: 2 of 2 workers failed up to 3 times in a row");
+	await_words(75, "status",
+		scratch_text("  reason: pool %s: crash loop: 2 of 2 workers failed up to 3 times",
+			fixture.queue));
 	await_words(75, "status", "ago: exit status 3; next start in ");
 	control_expect_text(RUN(75, "status"), words);
 	char *pools = RUN(0, "pools");
 	control_expect_text(pools, "failing");
-	control_expect_text(pools, "crash loop: ");
+	control_expect_text(pools, scratch_text("%s: reason: crash loop: ", fixture.queue));
 	control_expect_text(pools, scratch_text("last stderr line: %s", words));
 	await_words(0, "workers", " x exit status 3, ");
 	await_words(0, "workers", " ago; next start in ");
@@ -119,7 +121,10 @@ START_TEST(failing_workers_are_a_warning)
 		(const char *const[]){"/bin/sh", "-c", first, NULL});
 	proc_expect(serve, "control socket: ");
 	control_await("/readyz", 200);
-	await_words(0, "status", "crash loop: 1 of 2 workers failed ");
+	await_words(0, "status",
+		scratch_text(
+			"  warning: pool %s: crash loop: 1 of 2 workers failed ", fixture.queue));
+	await_words(0, "pools", scratch_text("%s: warning: crash loop: ", fixture.queue));
 	control_expect_text(RUN(0, "status"), "ready: wpool ");
 	control_expect_text(RUN(0, "pools"), "1/2");
 }

@@ -105,7 +105,8 @@ static void put_reasons(const json_t *status, struct buf *out)
 		const char *reason =
 			json_string_value(i < first ? json_array_get(reasons, i)
 						    : json_array_get(warnings, i - first));
-		put_line(out, TEXT_NONE, "  %s", reason ? reason : "-");
+		put_line(out, TEXT_NONE, "  %s: %s", i < first ? "reason" : "warning",
+			reason ? reason : "-");
 	}
 	if (count > REASONS_MAX)
 		buf_printf(out, "  and %zu more: wpool status\n", count - REASONS_MAX);
