@@ -164,9 +164,17 @@ static void on_channel_closed(struct sender *s, const struct amqp_event *event)
 	bool was_up = confirm_channel_is_up(&s->channel);
 	confirm_channel_down(&s->channel);
 	record_refusal(s, event->code, event->text);
-	/* The broker refuses even a new channel, or has no such exchange: no message can follow. */
-	if (!was_up || event->code == NOT_FOUND) {
+	if (!was_up) { /* the broker refuses even a new channel: no message can follow */
 		sender_fail(s, EX_UNAVAILABLE, s->refusal);
+		*s->refusal = '\0'; /* it was printed */
+		return;
+	}
+	/* There is no such exchange. The first message was refused, and the broker skipped what
+	 * came behind it; the verdict prints why. */
+	if (event->code == NOT_FOUND) {
+		s->summary.refused++;
+		s->exit_code = EX_UNAVAILABLE;
+		sender_close(s);
 		return;
 	}
 	find_culprit(s);
