@@ -70,7 +70,9 @@ static int on_option(struct api_command *q, int option)
 
 static int print_sessions(const struct api_command *q, const json_t *answer)
 {
+	const struct sessions *sessions = (const struct sessions *)q;
 	const char *note = json_string_value(json_object_get(answer, "note"));
+	const json_t *list = json_object_get(answer, "sessions");
 	char count[JSON_CELL_SIZE];
 	int exit_code;
 
@@ -79,8 +81,9 @@ static int print_sessions(const struct api_command *q, const json_t *answer)
 		putchar('\n');
 		return EX_OK;
 	}
-	exit_code = json_table_print(q->command, json_object_get(answer, "sessions"), columns,
-		sizeof columns / sizeof *columns);
+	exit_code = json_table_print(q->command, list, columns, sizeof columns / sizeof *columns);
+	if (json_array_size(list) == 0)
+		puts(sessions->where ? "no session matches" : "no sessions");
 	if (exit_code == EX_OK && json_is_true(json_object_get(answer, "more")))
 		puts("there are more (--limit)");
 	if (note) {

@@ -473,7 +473,13 @@ START_TEST(messages_are_published_to_sessions)
 	char *lines = scratch_path(fixture.folder, "lines"), *shown;
 	const char *broker = broker_url(fixture.broker);
 
+	ck_assert_str_eq(RUN(0, "sessions", "tested"), "no sessions\n");
+	ck_assert_uint_eq(
+		json_array_size(json_object_get(
+			control_parse(RUN(0, "sessions", "tested", "--json")), "sessions")),
+		0);
 	RUN(0, "session", "pause", "tested", "a-1", "a-2", "b-1");
+	ck_assert_str_eq(RUN(0, "sessions", "tested", "--where", "key=c"), "no session matches\n");
 	scratch_write(lines, "one\ntwo\n");
 	control_expect_text(RUN(0, "publish", "--broker", broker, "--sessions", "tested", "--where",
 				    "key^=a-", "--correlation-id", "x", "--lines", lines),
