@@ -270,6 +270,18 @@ static void on_handed_back(struct reader *r)
 	channel_open(r->client.connection, READER_CHANNEL);
 }
 
+/* wpool serve makes the queue at its start, before a task was given up. */
+static const char *why_missing(const struct dead_letters *what)
+{
+	if (text_ends(what->queue, TEXT(DEAD_LETTER_SUFFIX DEAD_LETTER_SUFFIX)))
+		return "--queue is the pool's queue, without " DEAD_LETTER_SUFFIX;
+	return what->is_foreign
+		       ? "no wpool serve has made it yet, or it was deleted, or the pool's "
+			 "retry.dead_letter is another one"
+		       : "no wpool serve has made it yet, or it was deleted, or the pool's "
+			 "retry.dead_letter is another one (--dead-letters)";
+}
+
 static void on_channel_closed(struct reader *r, const struct amqp_event *event)
 {
 	bool is_missing = event->code == NOT_FOUND && r->state == READER_COUNTING;
@@ -278,11 +290,7 @@ static void on_channel_closed(struct reader *r, const struct amqp_event *event)
 		return;
 	}
 	if (is_missing)
-		PRINT("there is no queue %.*s: %s", QUEUE_ARGS(r),
-			text_ends(r->what->queue, TEXT(DEAD_LETTER_SUFFIX DEAD_LETTER_SUFFIX))
-				? "--queue is the pool's queue, without " DEAD_LETTER_SUFFIX
-				: "no task was ever given up there, or the queue has another name "
-				  "(--dead-letters)");
+		PRINT("there is no queue %.*s: %s", QUEUE_ARGS(r), why_missing(r->what));
 	else
 		PRINT("the broker closed the channel: %u %s", (unsigned)event->code,
 			utf8_shown(event->text).text);

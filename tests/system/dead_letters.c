@@ -544,7 +544,12 @@ START_TEST(usage_errors_are_named)
 		int code;
 		const char *words;
 	} cases[] = {
-		{"list", {NULL}, 69, "there is no queue"},
+		{"list", {NULL}, 69,
+			"no wpool serve has made it yet, or it was deleted, or the pool's "
+			"retry.dead_letter is another one (--dead-letters)\n"},
+		{"list", {"--dead-letters", "no-such"}, 69,
+			"there is no queue no-such: no wpool serve has made it yet, or it was "
+			"deleted, or the pool's retry.dead_letter is another one\n"},
 		{"lits", {NULL}, 64, "'lits'"},
 		{"list", {"--match", "x"}, 64, "--match 'x'"},
 		{"list", {"--limit", "0"}, 64, "--limit '0'"},
@@ -755,7 +760,7 @@ int main(void)
 		{replay_stops_when_connection_is_lost, 1},
 		{message_without_target_goes_where_it_is_sent, 1},
 		{large_and_empty_bodies_survive, 1}, {all_header_types_survive, 1},
-		{usage_errors_are_named, 16}, {queue_of_single_active_consumer_is_left, 1},
+		{usage_errors_are_named, 17}, {queue_of_single_active_consumer_is_left, 1},
 		{interrupted_replay_waits_for_confirms, 1},
 		{uncertain_counts_are_reported_as_such, 1}, {terminal_escapes_are_neutralised, 1},
 		{message_dead_lettered_by_policy_is_replayed, 1},
