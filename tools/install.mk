@@ -10,8 +10,9 @@ install-docs:
 	install -m 644 docs/bench/*.svg $(doc_folder)/docs/bench/
 	install -m 644 worker-sdk/*.md $(doc_folder)/worker-sdk/
 
-# The first folder below PREFIX where the system's Python looks.
-PYTHONDIR = $(shell python3 -c 'import site, sys; below = sys.argv[1] + "/lib"; \
+# The first folder below PREFIX where the system's Python looks. The first python3 in PATH may be that of a
+# virtual environment or of one user.
+PYTHONDIR = $(shell $(firstword $(wildcard /usr/bin/python3) python3) -I -c 'import site, sys; below = sys.argv[1] + "/lib"; \
 	print(next((f for f in site.getsitepackages() if f.startswith(below)), below + "/python%d.%d/site-packages" % sys.version_info[:2]))' $(PREFIX))
 python_folder = $(DESTDIR)$(PYTHONDIR)/wpool_worker
 install-python:
