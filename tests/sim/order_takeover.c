@@ -135,6 +135,28 @@ bool order_takeover_holds(const struct pool_runtime *runtime, const struct held 
 	return holds;
 }
 
+/* What comes back stands before all else of its lane; what came back to us behind a message that we
+ * were the first to get was never with a former holder. */
+static bool holds_lane(const struct pool_runtime *runtime, uint8_t key, bool is_high)
+{
+	const struct hand *hand = &runtime->hand;
+
+	for (uint32_t i = 0; i < hand->count; i++) {
+		const struct held *held = &hand->held[hand->ids[i]];
+		const struct ordered *message = ordered_at(runtime, hand->ids[i]);
+
+		if (message->key == key && message->is_high == is_high &&
+			(held->state == HAND_WAITING || held->state == HAND_PARKED))
+			return order_takeover_holds(runtime, held);
+	}
+	return false;
+}
+
+bool order_takeover_holds_session(const struct pool_runtime *runtime, uint8_t key)
+{
+	return holds_lane(runtime, key, false) || holds_lane(runtime, key, true);
+}
+
 static bool is_another_redelivered_at_work(const struct pool_runtime *runtime, uint32_t id)
 {
 	const struct hand *hand = &runtime->hand;
@@ -187,7 +209,8 @@ void order_takeover_sent(struct pool_runtime *runtime, uint32_t id)
 	struct held *held = &hand->held[id];
 
 	sim_require(!hand->is_standby, "message %u is sent without a token", id);
-	sim_require(!order_takeover_holds(runtime, held),
+	sim_require(!order_takeover_holds(runtime, held) &&
+			    !order_takeover_holds_session(runtime, ordered_at(runtime, id)->key),
 		"message %u is sent %lld us before a former holder has certainly ended", id,
 		(long long)(hand->held_until - runtime->world->now));
 	held->is_named = held->is_redelivered && runtime->world->now < hand->careful_until;

@@ -49,6 +49,8 @@ void order_takeover_forget(struct hand *);
 bool order_takeover_awaits(const struct hand *, uint8_t key);
 /* It waits for a former holder. */
 bool order_takeover_holds(const struct pool_runtime *, const struct held *);
+/* The first message of one of its lanes does. */
+bool order_takeover_holds_session(const struct pool_runtime *, uint8_t key);
 /* The pool sends a message with a key. */
 void order_takeover_sent(struct pool_runtime *, uint32_t id);
 /* The pool names a message in its token. NULL: none from now on. */

@@ -166,6 +166,19 @@ static bool has_place_for(const struct sessions *sessions, const struct session 
 	return session->has_place || max == 0 || sessions->active < max;
 }
 
+static bool came_back(const struct delivery *delivery)
+{
+	return delivery && delivery->redelivered;
+}
+
+/* A former holder may still run what came back of one lane, so that the other one waits, too. What
+ * comes back waits before all else of its lane. */
+static bool has_come_back(const struct session *session)
+{
+	return came_back(session->front) || came_back(lane_first(&session->lanes[LANE_HIGH])) ||
+	       came_back(lane_first(&session->lanes[LANE_NORMAL]));
+}
+
 static enum session_state state_of(
 	const struct sessions *sessions, const struct session *session, mtime now)
 {
@@ -184,7 +197,7 @@ static enum session_state state_of(
 		return SESSION_DETACHED;
 	if (!has_place_for(sessions, session))
 		return SESSION_WAITING;
-	if (next->redelivered && now < sessions->held_until)
+	if (now < sessions->held_until && has_come_back(session))
 		return SESSION_HELD;
 	return SESSION_READY;
 }

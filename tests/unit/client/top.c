@@ -298,7 +298,7 @@ START_TEST(trouble_and_questions_are_shown)
 		0);
 	draw(WIDTH, 24, MTIME_SECOND);
 	EXPECT_IN("NOT READY", "pid 1");
-	EXPECT_IN("a\\x1b[2J", "  a"); /* no control sequence */
+	EXPECT_IN("a\\x1b[2J", "  reason: a"); /* no control sequence */
 	EXPECT_IN("and 2 more", "wpool status");
 	ck_assert_ptr_null(strstr(page, "last answer"));
 	draw(WIDTH, 24, 5 * MTIME_SECOND);

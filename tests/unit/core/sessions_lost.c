@@ -394,6 +394,24 @@ START_TEST(without_an_orderly_leave_redelivered_ones_wait)
 }
 END_TEST
 
+/* The former holder may still run what came back in the other lane. */
+START_TEST(a_fresh_high_message_does_not_overtake_what_is_held)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_HELD, false);
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	rig_forget(&rig);
+	keyed_deliver(&rig, "a+ a!");
+	rig_expect(&rig, "");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_HELD);
+	rig_wait(&rig, 30 * MTIME_SECOND);
+	rig_expect(&rig, "send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
 /* Nobody else can have begun it. */
 START_TEST(what_is_attached_again_is_not_held)
 {
@@ -553,8 +571,9 @@ static Suite *sessions_lost_suite(void)
 		a_pool_ends_with_detached_deliveries_of_every_kind,
 		a_pool_ends_with_a_detached_reply_that_was_not_sent);
 	UNIT_CASE(suite, "token", a_standby_has_workers_and_does_not_consume,
-		without_an_orderly_leave_redelivered_ones_wait, what_is_attached_again_is_not_held,
-		without_its_token_a_pool_ends_its_keyed_tasks,
+		without_an_orderly_leave_redelivered_ones_wait,
+		a_fresh_high_message_does_not_overtake_what_is_held,
+		what_is_attached_again_is_not_held, without_its_token_a_pool_ends_its_keyed_tasks,
 		without_its_token_a_pool_pauses_no_session,
 		without_its_token_a_pool_goes_on_with_what_has_no_key, a_token_may_be_lost_at_once,
 		a_channel_that_opens_without_the_token_is_left,
