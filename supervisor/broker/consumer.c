@@ -82,7 +82,7 @@ struct consumer {
 	bool wants_type;   /* it consumes when it knows the type of the queue */
 	bool knows_type;   /* since the channel was opened, or its consumer cancelled */
 	struct topology topology;
-	struct queue_probe *probe; /* owned; NULL: not ordered */
+	struct queue_probe *probe; /* owned; NULL: neither ordered nor with queue arguments */
 	struct ordered ordered;
 	struct unacked_limit limit;
 	struct backoff backoff;
@@ -92,15 +92,12 @@ struct consumer {
 	mtime retry_at;        /* MTIME_NEVER: no wait */
 };
 
-static bool begin_ordered(struct consumer *consumer)
+static bool add_probe(struct consumer *consumer)
 {
 	consumer->probe = malloc(sizeof *consumer->probe);
 	if (!consumer->probe)
 		return false;
-	queue_probe_init(consumer->probe);
-	topology_set_probe(&consumer->topology, consumer->probe);
-	backoff_init(&consumer->ordered.looks, ALONE_FIRST, ALONE_LAST, consumer->config->seed);
-	consumer->ordered.looking_since = MTIME_NEVER;
+	topology_set_probe(&consumer->topology, consumer->probe, consumer->config->is_ordered);
 	return true;
 }
 
@@ -118,8 +115,11 @@ struct consumer *consumer_new(const struct consumer_config *config, const struct
 		&config->retry);
 	topology_set_settings(&consumer->topology, &config->settings);
 	backoff_init(&consumer->backoff, WAIT_FIRST, WAIT_LAST, config->seed);
+	backoff_init(&consumer->ordered.looks, ALONE_FIRST, ALONE_LAST, config->seed);
+	consumer->ordered.looking_since = MTIME_NEVER;
 	backoff_init(&consumer->refused, REFUSED_FIRST, REFUSED_LAST, config->seed);
-	if (config->is_ordered && !begin_ordered(consumer)) {
+	if ((config->is_ordered || topology_has_arguments(&consumer->topology)) &&
+		!add_probe(consumer)) {
 		free(consumer);
 		return NULL;
 	}
@@ -777,6 +777,11 @@ enum queue_order consumer_order(const struct consumer *consumer)
 const struct channel_refusal *consumer_refusal(const struct consumer *consumer)
 {
 	return &consumer->topology.refusal;
+}
+
+const struct channel_refusal *consumer_difference(const struct consumer *consumer)
+{
+	return &consumer->topology.difference;
 }
 
 bool consumer_has_quorum_queue(const struct consumer *consumer)

@@ -59,6 +59,10 @@ bool consumer_is_consuming(const struct consumer *);
 /* Why it is not consuming. kind NULL: nothing was refused yet. Borrowed until the next event. */
 const struct channel_refusal *consumer_refusal(const struct consumer *);
 
+/* What differs between the existing queue and queue_arguments, or why that is unknown. kind NULL:
+ * nothing, or not compared. Borrowed until the next event. */
+const struct channel_refusal *consumer_difference(const struct consumer *);
+
 /* True: it waits for consumer_set_type, because a stream is refused. UNKNOWN: it consumes. */
 bool consumer_wants_type(const struct consumer *);
 void consumer_set_type(struct consumer *, enum queue_type, mtime now);

@@ -25,6 +25,12 @@ void queue_probe_init(struct queue_probe *probe)
 	};
 }
 
+void queue_probe_init_unordered(struct queue_probe *probe)
+{
+	queue_probe_init(probe);
+	probe->count--; /* the single active consumer */
+}
+
 struct amqp_argument queue_probe_argument(const struct probe_argument *from)
 {
 	struct amqp_argument argument = {.key = from->key, .number = from->number};

@@ -1,8 +1,9 @@
-/* Find out how the queue of a pool with sessions was declared: whether it keeps the order of what
- * comes back, and how. Layer: broker, pure but for the declare. A passive declare shows no
- * argument; another one is refused with a 406 that names the first argument that differs and its
- * value. So we declare the queue again, take over that value, and repeat on the next channel, until
- * the broker accepts. That changes nothing about the queue. A policy stays unknown. */
+/* Find out how the queue of a pool was declared: for sessions, whether it keeps the order of what
+ * comes back, and how; and what differs from the operator's arguments. Layer: broker, pure but for
+ * the declare. A passive declare shows no argument; another one is refused with a 406 that names
+ * the first argument that differs and its value. So we declare the queue again, take over that
+ * value, and repeat on the next channel, until the broker accepts. That changes nothing about the
+ * queue. A policy stays unknown. */
 #ifndef BROKER_QUEUE_PROBE_H
 #define BROKER_QUEUE_PROBE_H
 
@@ -43,6 +44,8 @@ struct queue_probe {
 /* Begin with our own arguments: a quorum queue with a single active consumer and without a delivery
  * limit. The queue may be missing. */
 void queue_probe_init(struct queue_probe *);
+/* The same without a single active consumer. */
+void queue_probe_init_unordered(struct queue_probe *);
 /* Add an argument to those of the next declare, if there is space. */
 void queue_probe_add(struct queue_probe *, const struct probe_argument *);
 /* The argument of the next declare, or of the queue after it was accepted; NULL: it has none of

@@ -1,4 +1,6 @@
 #include "broker/topology.h"
+
+#include "base/utf8.h"
 #include "broker/durability_note.h"
 
 #include <stdio.h>
@@ -15,24 +17,44 @@ void topology_init(struct topology *topology, struct text queue, struct text dea
 		.step = TOPOLOGY_MAX};
 }
 
-void topology_set_probe(struct topology *topology, struct queue_probe *probe)
-{
-	topology->probe = probe;
-}
-
 void topology_set_settings(struct topology *topology, const struct queue_settings *settings)
 {
 	topology->settings = settings;
 }
 
+bool topology_has_arguments(const struct topology *topology)
+{
+	return topology->declare == DECLARE_ON && topology->settings &&
+	       topology->settings->arguments && *topology->settings->arguments;
+}
+
+/* Begin with what we would declare. */
+static void reset_probe(struct topology *topology)
+{
+	if (topology->is_ordered)
+		queue_probe_init(topology->probe);
+	else
+		queue_probe_init_unordered(topology->probe);
+	if (topology_has_arguments(topology))
+		queue_settings_add(topology->settings, topology->probe);
+}
+
+void topology_set_probe(struct topology *topology, struct queue_probe *probe, bool is_ordered)
+{
+	topology->probe = probe;
+	topology->is_ordered = is_ordered;
+	reset_probe(topology);
+}
+
 void topology_on_connected(struct topology *topology)
 {
 	topology->refused_binding = SIZE_MAX;
+	topology->is_compared = false;
 }
 
 enum queue_order topology_order(const struct topology *topology)
 {
-	return topology->probe ? topology->probe->order : QUEUE_ORDER_UNKNOWN;
+	return topology->is_ordered ? topology->probe->order : QUEUE_ORDER_UNKNOWN;
 }
 
 bool topology_has_quorum_queue(const struct topology *topology)
@@ -67,7 +89,7 @@ static struct text current_queue(struct topology *topology)
 static bool has_check(struct topology *topology)
 {
 	if (topology->step == TOPOLOGY_QUEUE)
-		return topology->declare != DECLARE_OFF || topology->probe;
+		return topology->declare != DECLARE_OFF || topology->is_ordered;
 	return current_queue(topology).len > 0 && !topology->in_use;
 }
 
@@ -136,9 +158,7 @@ static void make_own(struct topology *topology, struct connection *connection, u
 /* The queue of a pool with sessions. */
 static void make_ordered(struct topology *topology, struct connection *connection, uint16_t channel)
 {
-	queue_probe_init(topology->probe);
-	if (topology->settings)
-		queue_settings_add(topology->settings, topology->probe);
+	reset_probe(topology);
 	queue_probe_declare(topology->probe, connection, channel, topology->queue);
 	topology->is_probing = true;
 }
@@ -152,7 +172,7 @@ static bool declare_next(struct topology *topology, struct connection *connectio
 	struct amqp_queue check = {.name = current_queue(topology), .passive = true};
 	if (topology->sights[topology->step] != TOPOLOGY_MISSING)
 		channel_declare_queue(connection, channel, &check);
-	else if (topology->step == TOPOLOGY_QUEUE && topology->probe)
+	else if (topology->step == TOPOLOGY_QUEUE && topology->is_ordered)
 		make_ordered(topology, connection, channel);
 	else if (topology->step == TOPOLOGY_QUEUE)
 		make_own(topology, connection, channel);
@@ -255,11 +275,74 @@ static void see(struct topology *topology, enum topology_sight sight)
 	*seen = sight;
 }
 
+/* ---------- what differs from queue_arguments ---------- */
+
+/* A text that is too long is cut. */
+static void set_difference(struct topology *topology, const char *kind, const struct buf *sentence)
+{
+	char text[CHANNEL_REFUSAL_SIZE];
+
+	snprintf(text, sizeof text, "%.*s", TEXT_ARGS(buf_text(sentence)));
+	if (channel_refusal_set_text(&topology->difference, kind, text))
+		topology->is_difference_logged = false;
+}
+
+/* The broker accepted: the probe has the arguments of the queue. */
+static void compare(struct topology *topology)
+{
+	struct buf differences, sentence;
+
+	topology->is_compared = true;
+	if (!topology_has_arguments(topology))
+		return;
+	buf_init(&differences, SIZE_MAX);
+	buf_init(&sentence, SIZE_MAX);
+	queue_settings_append_differences(topology->settings, topology->probe, &differences);
+	buf_printf(&sentence,
+		"queue \"%.*s\" exists with other arguments: %.*s (they cannot be changed: adapt "
+		"queue_arguments, or declare another queue and move the messages there)",
+		TEXT_ARGS(topology->queue), TEXT_ARGS(buf_text(&differences)));
+	if (buf_len(&differences) > 0)
+		set_difference(topology, "its queue exists with other arguments", &sentence);
+	else
+		channel_refusal_clear(&topology->difference);
+	buf_release(&sentence);
+	buf_release(&differences);
+}
+
+/* The broker does not show the arguments, or the queue is of another type. */
+static void end_comparison(struct topology *topology, uint16_t code, struct text reason)
+{
+	struct buf sentence;
+
+	topology->is_compared = true;
+	if (!topology_has_arguments(topology))
+		return;
+	buf_init(&sentence, SIZE_MAX);
+	buf_printf(&sentence, "queue \"%.*s\" cannot be compared with queue_arguments: %u %s",
+		TEXT_ARGS(topology->queue), (unsigned)code, utf8_shown(reason).text);
+	set_difference(topology, "its queue cannot be compared with queue_arguments", &sentence);
+	buf_release(&sentence);
+}
+
+/* Warn once of the same difference, not on each connection. */
+static void log_difference(struct topology *topology, const struct channel_log *log)
+{
+	if (!topology->difference.kind || topology->is_difference_logged)
+		return;
+	topology->is_difference_logged = true;
+	channel_log_line(log, LOG_WARN, "%s; consuming it as it is", topology->difference.text);
+}
+
 /* The queue exists, and it is open how it was declared. */
 static bool is_to_be_probed(const struct topology *topology)
 {
-	return topology->step == TOPOLOGY_QUEUE && topology->probe && !topology->is_probing &&
-	       !topology->in_use && topology->probe->order != QUEUE_ORDER_HIDDEN;
+	if (topology->step != TOPOLOGY_QUEUE || !topology->probe || topology->is_probing ||
+		topology->in_use)
+		return false;
+	if (topology->is_ordered)
+		return topology->probe->order != QUEUE_ORDER_HIDDEN;
+	return !topology->is_compared && topology->sights[TOPOLOGY_QUEUE] != TOPOLOGY_MISSING;
 }
 
 bool topology_next(struct topology *topology, struct connection *connection, uint16_t channel)
@@ -279,8 +362,10 @@ bool topology_next(struct topology *topology, struct connection *connection, uin
 		topology->is_probing = true;
 		return false;
 	}
-	if (topology->is_probing)
+	if (topology->is_probing) {
 		queue_probe_accepted(topology->probe);
+		compare(topology);
+	}
 	topology->is_probing = false;
 	enum topology_sight before = topology->sights[topology->step];
 	bool is_ours = before == TOPOLOGY_MISSING || before == TOPOLOGY_MADE;
@@ -335,6 +420,7 @@ void topology_on_consuming(struct topology *topology, const struct channel_log *
 
 	channel_refusal_clear(&topology->refusal);
 	log_way(topology, log);
+	log_difference(topology, log);
 	if (topology->is_note_logged)
 		return;
 	topology->is_note_logged = true;
@@ -395,17 +481,40 @@ static bool on_probe_refused(
 	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
 {
 	bool is_next = queue_probe_refused(topology->probe, code, reason);
+	enum queue_order order = topology->probe->order;
 
 	topology->is_probing = false;
 	topology->step = TOPOLOGY_MAX;
-	if (topology_order(topology) != QUEUE_ORDER_NONE)
-		return is_next || topology_order(topology) == QUEUE_ORDER_HIDDEN;
+	if (is_next)
+		return true;
+	reset_probe(topology);
+	topology->probe->order = order;
+	if (!topology->is_ordered || order == QUEUE_ORDER_HIDDEN) {
+		end_comparison(topology, code, reason);
+		return true;
+	}
 	log_order(topology, LOG_ERROR,
 		"is not a quorum queue, and does not keep the order of a session when a channel "
 		"is lost; not consuming, checking again until it is one (declare a quorum queue "
 		"with x-single-active-consumer and move the messages there: docs/ordering.md)",
 		log);
 	return false;
+}
+
+/* Without sessions the queue is consumed whatever the answer is. */
+static bool is_answer_to_probe(const struct topology *topology, uint16_t code)
+{
+	return topology->is_probing && topology->sights[TOPOLOGY_QUEUE] != TOPOLOGY_MISSING &&
+	       (!topology->is_ordered || code == REPLY_ACCESS_REFUSED ||
+		       code == REPLY_PRECONDITION_FAILED);
+}
+
+/* It does not exist. */
+static void forget_queue(struct topology *topology)
+{
+	reset_probe(topology);
+	channel_refusal_clear(&topology->difference);
+	topology->is_compared = false;
 }
 
 bool topology_closed(
@@ -417,12 +526,11 @@ bool topology_closed(
 		on_binding_refused(topology, code, reason, log);
 		return true;
 	}
-	if (topology->is_probing && topology->sights[TOPOLOGY_QUEUE] != TOPOLOGY_MISSING &&
-		(code == REPLY_ACCESS_REFUSED || code == REPLY_PRECONDITION_FAILED))
+	if (is_answer_to_probe(topology, code))
 		return on_probe_refused(topology, code, reason, log);
 
 	if (topology->probe && topology->step == TOPOLOGY_QUEUE && code == REPLY_NOT_FOUND)
-		queue_probe_init(topology->probe);
+		forget_queue(topology);
 	if (!to_be_made)
 		log_refusal(topology, code, reason, log);
 	if (to_be_made)

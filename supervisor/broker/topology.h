@@ -6,7 +6,8 @@
  * Messages of a retry queue expire into the pool's queue, at least once, which requires x-overflow
  * reject-publish. It has no x-expires, because it would be deleted with its messages. The queue of
  * a pool with sessions is declared with a single active consumer; how an existing one was declared
- * is found out after the passive declare (broker/queue_probe.h). */
+ * is found out after the passive declare (broker/queue_probe.h), also where it is to be compared
+ * with arguments of the operator: then once on each connection. */
 #ifndef BROKER_TOPOLOGY_H
 #define BROKER_TOPOLOGY_H
 
@@ -46,7 +47,8 @@ enum topology_step {
 struct topology {
 	struct text queue, dead_letter;        /* dead_letter empty: left to the queue */
 	const struct retry_plan *retry;        /* borrowed */
-	struct queue_probe *probe;             /* borrowed; NULL: order does not matter */
+	struct queue_probe *probe;             /* borrowed; NULL: nothing is to be found out */
+	bool is_ordered;                       /* the queue must keep the order; with a probe */
 	const struct queue_settings *settings; /* borrowed; NULL: none */
 	size_t bound;                          /* bindings that are there, while is_binding */
 	bool is_binding;                       /* the request that was sent is of a binding */
@@ -56,9 +58,12 @@ struct topology {
 	enum declare declare; /* for queue; the others are always made when missing */
 	unsigned step;        /* an enum topology_step; after the last one: done */
 	enum topology_sight sights[TOPOLOGY_MAX];
-	bool is_note_logged;                 /* the durability note, for these sights */
-	bool in_use;                         /* as given to topology_begin */
-	bool is_probing;                     /* the declare that was sent is the probe's */
+	bool is_note_logged; /* the durability note, for these sights */
+	bool in_use;         /* as given to topology_begin */
+	bool is_probing;     /* the declare that was sent is the probe's */
+	bool is_compared;    /* with queue_arguments, on this connection */
+	bool is_difference_logged;
+	struct channel_refusal difference;   /* from queue_arguments; kind NULL: none is known */
 	enum queue_order logged_order;       /* the last one that was logged */
 	struct channel_refusal refusal;      /* why it does not consume; it was logged */
 	char name[RETRY_QUEUE_NAME_MAX + 1]; /* of the retry queue of this step */
@@ -66,12 +71,15 @@ struct topology {
 
 void topology_init(struct topology *, struct text queue, struct text dead_letter, enum declare,
 	const struct retry_plan *);
-/* The pool has sessions: find out whether its queue keeps the order. Borrowed as long as the
- * topology. */
-void topology_set_probe(struct topology *, struct queue_probe *);
 /* What the operator asks of the queue, where wpool declares it: its arguments if it is missing, and
  * its bindings in any case. Borrowed as long as the topology. */
 void topology_set_settings(struct topology *, const struct queue_settings *);
+/* It declares the queue with arguments of the operator: an existing one is compared with them. */
+bool topology_has_arguments(const struct topology *);
+/* Find out how the queue was declared, after topology_set_settings: whether it keeps the order
+ * (is_ordered: the pool has sessions), and what differs from the arguments. The probe is
+ * initialised here, and borrowed as long as the topology. */
+void topology_set_probe(struct topology *, struct queue_probe *, bool is_ordered);
 /* The broker may accept now what it refused on the last connection. */
 void topology_on_connected(struct topology *);
 /* QUEUE_ORDER_UNKNOWN: order does not matter, or it is not found out yet. */

@@ -371,7 +371,7 @@ static const struct setting pool_settings[] = {
 			"(x-queue-type: quorum, x-delivery-limit, and x-single-active-consumer for "
 			"sessions): `{x-max-length: 100000, x-overflow: reject-publish, "
 			"x-dead-letter-exchange: lost}`. A queue that exists is not changed; `wpool "
-			"declare` names what differs."},
+			"declare`, and a pool with `declare: on`, name what differs."},
 	{.key = "bindings",
 		.type = SETTING_BINDINGS,
 		.offset = POOL(bindings),

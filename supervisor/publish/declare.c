@@ -55,9 +55,8 @@ struct declaration {
 	struct topology topology;
 	struct queue_settings settings;
 	struct queue_probe probe, token_probe;
-	struct queue_probe comparison; /* of the queue's arguments with the settings */
 	char token[QUEUE_MAX + 1];
-	bool is_comparing, is_at_token;
+	bool is_at_token;
 	int exit_code;
 };
 
@@ -158,12 +157,9 @@ static void begin_pool(struct declaration *d)
 		&d->retry);
 	d->settings = (struct queue_settings){pool->queue_arguments, pool->bindings};
 	topology_set_settings(&d->topology, &d->settings);
-	queue_probe_init(&d->probe);
-	if (pool->session.key)
-		topology_set_probe(&d->topology, &d->probe);
-	queue_probe_init(&d->comparison);
-	queue_settings_add(&d->settings, &d->comparison);
-	d->is_comparing = d->is_at_token = false;
+	if (pool->session.key || topology_has_arguments(&d->topology))
+		topology_set_probe(&d->topology, &d->probe, pool->session.key);
+	d->is_at_token = false;
 }
 
 /* Continue with the pool at d->at, or the next one that is chosen; after the last one, leave. */
@@ -179,14 +175,23 @@ static void next_pool(struct declaration *d)
 	channel_open(d->client.connection, CHANNEL);
 }
 
+static void report_difference(struct declaration *d)
+{
+	if (!d->topology.difference.kind)
+		return;
+	console_problem(COMMAND, "pool %s: %s", current_pool(d)->name, d->topology.difference.text);
+	fail_declaration(d, EX_CONFIG);
+}
+
 static void end_pool(struct declaration *d)
 {
 	print_pool(d);
+	report_difference(d);
 	d->at++;
 	channel_close(d->client.connection, CHANNEL);
 }
 
-/* All queues but that of the token exist, and what differs was printed. */
+/* All queues but that of the token exist. */
 static void declare_token(struct declaration *d)
 {
 	const struct config_session *session = &current_pool(d)->session;
@@ -201,53 +206,6 @@ static void declare_token(struct declaration *d)
 	queue_probe_declare(&d->token_probe, d->client.connection, CHANNEL, text_from(d->token));
 }
 
-/* Declare the queue with the arguments that are asked for: the broker names what differs, one after
- * the other. */
-static void compare(struct declaration *d)
-{
-	if (!d->settings.arguments) {
-		declare_token(d);
-		return;
-	}
-	d->is_comparing = true;
-	queue_probe_declare(
-		&d->comparison, d->client.connection, CHANNEL, text_from(current_pool(d)->queue));
-}
-
-static void end_comparison(struct declaration *d)
-{
-	struct buf text;
-
-	d->is_comparing = false;
-	queue_probe_accepted(&d->comparison);
-	buf_init(&text, SIZE_MAX);
-	queue_settings_append_differences(&d->settings, &d->comparison, &text);
-	if (buf_len(&text) > 0) {
-		console_problem(COMMAND,
-			"pool %s: queue \"%s\" exists with other arguments: %.*s (they cannot be "
-			"changed: adapt queue_arguments, or declare another queue and move the "
-			"messages there)",
-			current_pool(d)->name, current_pool(d)->queue, TEXT_ARGS(buf_text(&text)));
-		fail_declaration(d, EX_CONFIG);
-	}
-	buf_release(&text);
-	declare_token(d);
-}
-
-/* True: it continues on the next channel. */
-static bool on_comparison_refused(struct declaration *d, const struct amqp_event *event)
-{
-	if (!queue_probe_refused(&d->comparison, event->code, event->text)) {
-		console_problem(COMMAND,
-			"pool %s: queue \"%s\" cannot be compared with queue_arguments: %u %.*s",
-			current_pool(d)->name, current_pool(d)->queue, (unsigned)event->code,
-			TEXT_ARGS(event->text));
-		return false;
-	}
-	channel_open(d->client.connection, CHANNEL);
-	return true;
-}
-
 /* Once for each pool; the bindings after it were not tried. */
 static void report_binding(struct declaration *d, uint16_t code)
 {
@@ -260,20 +218,12 @@ static void report_binding(struct declaration *d, uint16_t code)
 
 static void on_refused(struct declaration *d, const struct amqp_event *event)
 {
-	bool is_again;
-
-	if (d->is_comparing) {
-		if (on_comparison_refused(d, event))
-			return;
-		fail_declaration(d, event->code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
-		d->at++;
-		next_pool(d);
-		return;
-	}
-	is_again =
+	bool is_again =
 		!d->is_at_token && topology_closed(&d->topology, event->code, event->text, &no_log);
 	report_binding(d, event->code);
 	if (is_again) {
+		if (d->topology.difference.kind && event->code == CODE_ACCESS_REFUSED)
+			fail_declaration(d, EX_NOPERM);
 		channel_open(d->client.connection, CHANNEL);
 		return;
 	}
@@ -303,20 +253,16 @@ static void on_event(void *ctx, const struct amqp_event *event)
 
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
-		if (d->is_comparing)
-			compare(d);
-		else if (topology_begin(&d->topology, connection, CHANNEL, false))
-			compare(d);
+		if (topology_begin(&d->topology, connection, CHANNEL, false))
+			declare_token(d);
 		break;
 	case AMQP_QUEUE_DECLARED:
 	case AMQP_EXCHANGE_DECLARED:
 	case AMQP_QUEUE_BOUND:
 		if (d->is_at_token)
 			end_pool(d);
-		else if (d->is_comparing)
-			end_comparison(d);
 		else if (topology_next(&d->topology, connection, CHANNEL))
-			compare(d);
+			declare_token(d);
 		break;
 	case AMQP_CHANNEL_CLOSE_OK:
 		next_pool(d);

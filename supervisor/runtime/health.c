@@ -149,6 +149,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		.refusal_kind = consumer_refusal(runtime->consumer)->kind,
 		.publish_refusal = refused_text(publisher_refusal(runtime->publisher)),
 		.publish_refusal_kind = publisher_refusal(runtime->publisher)->kind,
+		.difference = refused_text(consumer_difference(runtime->consumer)),
+		.difference_kind = consumer_difference(runtime->consumer)->kind,
 		.statistics = &runtime->report.statistics,
 		.suspects = facts.suspects,
 		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
@@ -163,6 +165,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.warnings |= bit(HEALTH_FAILURES);
 	if (pool_runtime_queue_durability(runtime) == QUEUE_TRANSIENT)
 		health.warnings |= bit(HEALTH_TRANSIENT);
+	if (health.difference)
+		health.warnings |= bit(HEALTH_DIFFERS);
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
 	judge_dead_letters(&health, runtime);
@@ -222,6 +226,7 @@ void health_hide_details(struct health *health)
 	health->publish_failure = health->publish_failure_kind;
 	health->refusal = health->refusal_kind;
 	health->publish_refusal = health->publish_refusal_kind;
+	health->difference = health->difference_kind;
 }
 
 bool health_has(unsigned set, enum health_cause cause)
@@ -441,6 +446,9 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 			"its queue \"%s\" is not durable: a restart of the broker loses it with its "
 			"messages (docs/reliability.md)",
 			health->queue);
+		break;
+	case HEALTH_DIFFERS:
+		buf_append_text(out, text_from(health->difference));
 		break;
 	case HEALTH_FAILURES:
 		append_failures(out, health->statistics);

@@ -39,8 +39,10 @@
 	X(HEALTH_WIDER_WINDOW, "wider-window")                                                     \
 	/* the queue of a pool with sessions has no single active consumer */                      \
 	X(HEALTH_NOT_SINGLE, "not-single")                                                         \
-	X(HEALTH_FAILURES, "failures")         /* most of the latest attempts of a pool failed */  \
-	X(HEALTH_TRANSIENT, "transient")       /* the queue of a pool is not durable */            \
+	X(HEALTH_FAILURES, "failures")   /* most of the latest attempts of a pool failed */        \
+	X(HEALTH_TRANSIENT, "transient") /* the queue of a pool is not durable */                  \
+	/* the queue of a pool exists with other arguments than queue_arguments */                 \
+	X(HEALTH_DIFFERS, "differs")                                                               \
 	X(HEALTH_NO_PUBLISHES, "no-publishes") /* the broker refuses what a pool publishes */      \
 	X(HEALTH_DEAD_LETTERS, "dead-letters") /* the dead-letter queue has messages */
 
@@ -62,9 +64,10 @@ struct health {
 	const char *consume_failure_kind, *publish_failure_kind;
 	const char *refusal, *refusal_kind; /* why the queue is not consumed; NULL: not known yet */
 	const char *publish_refusal, *publish_refusal_kind;
-	const struct statistics *statistics; /* of the pool */
-	unsigned suspects;                   /* tasks that wait to run alone */
-	unsigned dead_letters;               /* messages in dead_letter_queue */
+	const char *difference, *difference_kind; /* of the queue; NULL: none is known */
+	const struct statistics *statistics;      /* of the pool */
+	unsigned suspects;                        /* tasks that wait to run alone */
+	unsigned dead_letters;                    /* messages in dead_letter_queue */
 	const char *dead_letter_queue;
 	unsigned window, prefetch;              /* messages that the pool may have unacked */
 	unsigned parked, blocked, paused, held; /* sessions */

@@ -124,7 +124,7 @@ START_TEST(foreign_queue_is_compared)
 	expect_different(file, "x-max-length is not set, not 8 (they");
 	client_delete(fixture.client, fixture.queue);
 	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
-	control_expect_text(RUN(78, "declare", file), "cannot be compared with queue_arguments");
+	expect_different(file, "cannot be compared with queue_arguments: 406");
 }
 END_TEST
 
@@ -185,6 +185,65 @@ START_TEST(serve_makes_bindings)
 }
 END_TEST
 
+/* The queue is worked as it is, and stays as it is. */
+static void expect_served(const char *settings, const char *words)
+{
+	struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
+	client_expect_consumers(fixture.client, fixture.queue, 1);
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "x",
+			.reply_to = fixture.replies,
+			.headers = {{"X-Status", "201"}}});
+	client_expect(fixture.client, fixture.replies, "x");
+	control_await("/readyz", 200);
+	control_expect_text(RUN(0, "status"), words);
+	fixture_stop(serve);
+	ck_assert_int_eq(proc_count_logged(serve, words), 1);
+	ck_assert(proc_has_logged(serve, "; consuming it as it is"));
+}
+
+START_TEST(serve_names_what_differs)
+{
+	static const char *const sessions[] = {
+		"", ", session: {key: routing_key, takeover_delay: none}"};
+	const char *file;
+	client_delete(fixture.client, fixture.queue);
+	file = write_pool(scratch_text("queue_arguments: {x-max-length: 7}%s", sessions[_i]));
+	RUN(0, "declare", file);
+	expect_served(scratch_text("declare: on, queue_arguments: {x-max-length: 8, "
+				   "x-dead-letter-exchange: lost}%s",
+			      sessions[_i]),
+		"exists with other arguments: x-max-length is 7, not 8; x-dead-letter-exchange is "
+		"not set, not \"lost\"");
+	file = write_pool(scratch_text("queue_arguments: {x-max-length: 7}%s", sessions[_i]));
+	RUN(0, "declare", file);
+}
+END_TEST
+
+START_TEST(serve_names_another_type)
+{
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	expect_served("declare: on, queue_arguments: {x-max-length: 8}",
+		"cannot be compared with queue_arguments: 406 PRECONDITION_FAILED - inequivalent "
+		"arg 'x-queue-type'");
+}
+END_TEST
+
+START_TEST(serve_does_not_warn_of_an_equal_queue)
+{
+	static const char settings[] =
+		"declare: on, queue_arguments: {x-max-length: 8, x-queue-leader-locator: balanced}";
+	client_delete(fixture.client, fixture.queue);
+	for (int i = 0; i < 2; i++) { /* made, then found */
+		struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
+		client_expect_consumers(fixture.client, fixture.queue, 1);
+		fixture_stop(serve);
+		ck_assert(!proc_has_logged(serve, "queue_arguments"));
+	}
+}
+END_TEST
+
 START_TEST(mistakes_are_named)
 {
 	const char *file = write_config("key: routing_key");
@@ -204,7 +263,8 @@ int main(void)
 {
 	return SYSTEM_RUN("declare", {missing_queues_are_made_once, 1},
 		{arguments_are_declared_and_compared, 2}, {foreign_queue_is_compared, 1},
-		{bindings_are_made, 1}, {serve_makes_bindings, 2},
+		{bindings_are_made, 1}, {serve_makes_bindings, 2}, {serve_names_what_differs, 2},
+		{serve_names_another_type, 1}, {serve_does_not_warn_of_an_equal_queue, 1},
 		{pool_without_sessions_has_no_token, 1}, {existing_queue_is_shown_as_it_is, 1},
 		{token_queue_of_another_kind_is_named, 1}, {mistakes_are_named, 1});
 }

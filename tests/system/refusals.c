@@ -66,6 +66,28 @@ static struct proc *serve_as_clerk(const char *settings)
 
 static const char no_right[] = "pool tested: not consuming its queue \"%s\": ";
 
+/* Without the right to configure it, the queue cannot be compared with queue_arguments. */
+START_TEST(queue_that_may_not_be_configured_is_consumed)
+{
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	set_rights("^$", ".*", ".*");
+	struct proc *serve = serve_as_clerk(
+		"declare: on, queue_arguments: {x-max-length: 8}, retry: {attempts: 1}");
+	await_text("warnings", "cannot be compared with queue_arguments: 403 ACCESS_REFUSED");
+	control_await("/readyz", 200);
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "now", .correlation_id = "now"});
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	ck_assert_int_eq(proc_count_logged(serve, "cannot be compared"), 1);
+	struct proc *declare = fixture_wpool(
+		(const char *const[]){"declare", scratch_path(fixture.folder, "clerk.yaml"), NULL});
+	ck_assert_int_eq(proc_wait(declare), 77);
+	control_expect_text(proc_stderr(declare), "cannot be compared with queue_arguments: 403");
+	fixture_stop(serve);
+	forget_clerk();
+}
+END_TEST
+
 START_TEST(missing_right_is_named)
 {
 	static const struct {
@@ -304,6 +326,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("refusals", {missing_right_is_named, 3},
+		{queue_that_may_not_be_configured_is_consumed, 1},
 		{missing_right_to_publish_is_a_warning, 1}, {queue_in_exclusive_use_is_named, 1},
 		{stream_is_refused, 2}, {impossible_declaration_makes_no_queue, 1},
 		{transient_queue_is_warned_of, 5}, {draining_pool_is_draining, 1});

@@ -34,6 +34,7 @@ static const struct {
 		"its queue \"orders\" is not durable: a restart of the broker loses it with its "
 		"messages (docs/reliability.md)"},
 	{HEALTH_NO_PUBLISHES, "some of its publishes are refused: no right to write an exchange"},
+	{HEALTH_DIFFERS, "its queue exists with other arguments"},
 	{HEALTH_DEAD_LETTERS,
 		"1 message is in its dead-letter queue \"orders.dead\": wpool dead-letters "
 		"list --queue orders"},
@@ -78,6 +79,9 @@ START_TEST(each_cause_has_a_sentence)
 		.refusal_kind = "the queue does not exist",
 		.publish_refusal = "the user has no right",
 		.publish_refusal_kind = "no right to write an exchange",
+		.difference =
+			"queue \"orders\" exists with other arguments: x-max-length is 7, not 8",
+		.difference_kind = "its queue exists with other arguments",
 		.consume_failure_kind = "refused",
 		.publish_failure_kind = "",
 		.dead_letters = 1,
@@ -93,6 +97,8 @@ START_TEST(each_cause_has_a_sentence)
 
 	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_CONSUMER),
 		"not consuming its queue \"orders\": queue \"orders\" does not exist (NOT_FOUND)");
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_DIFFERS),
+		"queue \"orders\" exists with other arguments: x-max-length is 7, not 8");
 	health_hide_details(&health);
 	for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
 		ck_assert_str_eq(text_of_cause(&health, sentences[i].cause), sentences[i].text);
