@@ -29,8 +29,9 @@ static const char help[] =
 	"Declare the queues that the pools of the configuration FILE need and that are missing: of\n"
 	"each pool its own, that of its dead letters, those of its retries, and for sessions that\n"
 	"of the token; and the bindings of its own. A queue that exists is never changed: where it\n"
-	"differs from queue_arguments, that is printed. Prints a line for each pool; with\n"
-	"sessions it shows whether the queue has a single active consumer and a delivery limit.\n"
+	"differs from queue_arguments, that is printed. Prints a line for each pool (with\n"
+	"sessions it shows whether the queue has a single active consumer and a delivery limit),\n"
+	"and one for each of its queues (declared, exists, differs) and bindings (bound, refused).\n"
 	"Policies are not visible to it; `rabbitmqctl list_policies` shows them.\n"
 	"\n"
 	"  --wait DURATION  give up after so long without the broker; default 10s\n"
@@ -113,6 +114,54 @@ static void print_limit(struct declaration *d)
 	}
 }
 
+static void print_queue(struct declaration *d, enum topology_step step, struct text name)
+{
+	static const char *const sights[] = {
+		[TOPOLOGY_UNSEEN] = NULL, /* it needs none */
+		[TOPOLOGY_THERE] = "exists",
+		[TOPOLOGY_MADE] = "declared",
+	};
+	const char *sight = sights[d->topology.sights[step]];
+	bool is_hidden =
+		d->probe.order == QUEUE_ORDER_HIDDEN || d->probe.order == QUEUE_ORDER_UNKNOWN;
+
+	if (step == TOPOLOGY_QUEUE && d->topology.difference.kind)
+		sight = is_hidden ? "exists, not compared" : "differs";
+	if (sight)
+		printf("  queue \"%.*s\": %s\n", TEXT_ARGS(name), sight);
+}
+
+static void print_queues(struct declaration *d)
+{
+	char name[RETRY_QUEUE_NAME_MAX + 1];
+
+	print_queue(d, TOPOLOGY_QUEUE, d->topology.queue);
+	print_queue(d, TOPOLOGY_DEAD_LETTER, d->topology.dead_letter);
+	for (size_t i = 0; i < d->retry.count; i++)
+		print_queue(d, TOPOLOGY_RETRY + i,
+			retry_queue_name(d->topology.queue, d->retry.delays[i], name, sizeof name));
+	if (d->is_at_token)
+		printf("  queue \"%s\": there\n", d->token);
+}
+
+/* Those after a refused one were not tried. The broker does not tell whether one was there. */
+static void print_bindings(struct declaration *d)
+{
+	struct queue_binding binding;
+
+	for (size_t i = 0; queue_settings_binding(&d->settings, i, &binding); i++) {
+		const char *state = "bound";
+		if (i == d->topology.refused_binding)
+			state = "refused";
+		else if (i > d->topology.refused_binding)
+			state = "not tried";
+		printf("  exchange \"%.*s\"", TEXT_ARGS(binding.exchange));
+		if (binding.routing_key.len > 0)
+			printf(", routing key \"%.*s\"", TEXT_ARGS(binding.routing_key));
+		printf(": %s\n", state);
+	}
+}
+
 static void print_pool(struct declaration *d)
 {
 	static const char *const orders[] = {
@@ -131,6 +180,8 @@ static void print_pool(struct declaration *d)
 		print_limit(d);
 	}
 	putchar('\n');
+	print_queues(d);
+	print_bindings(d);
 }
 
 /* ---------- one pool after the other ---------- */

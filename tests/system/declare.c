@@ -33,9 +33,18 @@ START_TEST(missing_queues_are_made_once)
 {
 	static const char *const derived[] = {"", ".dead", ".retry.10s", ".token"};
 	const char *file = write_config("key: routing_key, delivery_limit: none");
+	char *lines = scratch_text("own\n  queue \"%s\": declared\n  queue \"%s\": exists\n",
+		fixture.queue, fixture.dead);
+	char *out;
 	client_delete(fixture.client, fixture.queue);
-	control_expect_text(RUN(0, "declare", file),
-		"tested: 5 queues made; a single active consumer, no delivery limit of its own\n");
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	out = RUN(0, "declare", file);
+	control_expect_text(out,
+		"tested: 4 queues made; a single active consumer, no delivery limit of its own\n");
+	control_expect_text(out, lines);
+	control_expect_text(
+		out, scratch_text("  queue \"%s.retry.10s\": declared\n", fixture.queue));
+	control_expect_text(out, scratch_text("  queue \"%s.token\": there\n", fixture.queue));
 	for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
 		ck_assert_int_eq(client_ready(fixture.client, queue_of(derived[i])), 0);
 	control_expect_text(RUN(0, "declare", file, "tested"),
@@ -88,12 +97,13 @@ START_TEST(token_queue_of_another_kind_is_named)
 }
 END_TEST
 
-/* The line of the pool is printed as well. */
-static void expect_different(const char *file, const char *words)
+/* line: of the queue or the binding, on standard output. */
+static void expect_different(const char *file, const char *line, const char *words)
 {
 	struct proc *declare = fixture_wpool((const char *const[]){"declare", file, NULL});
 
 	ck_assert_int_eq(proc_wait(declare), 78);
+	control_expect_text(proc_stdout(declare), line);
 	control_expect_text(proc_stderr(declare), words);
 }
 
@@ -109,7 +119,7 @@ START_TEST(arguments_are_declared_and_compared)
 	asked = scratch_text("queue_arguments: {x-max-length: 8, x-overflow: reject-publish, "
 			     "x-dead-letter-exchange: lost, x-message-ttl: 1000}%s",
 		sessions[_i]);
-	expect_different(write_pool(asked),
+	expect_different(write_pool(asked), "\": differs\n",
 		"exists with other arguments: x-max-length is 7, not 8; x-dead-letter-exchange is "
 		"\"5\", not \"lost\"; x-message-ttl is not set, not 1000");
 }
@@ -121,10 +131,10 @@ START_TEST(foreign_queue_is_compared)
 	const char *file = write_pool("queue_arguments: {x-max-length: 8}");
 	client_delete(fixture.client, fixture.queue);
 	client_declare_limited(fixture.client, fixture.queue, 7);
-	expect_different(file, "x-max-length is not set, not 8 (they");
+	expect_different(file, "\": differs\n", "x-max-length is not set, not 8 (they");
 	client_delete(fixture.client, fixture.queue);
 	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
-	expect_different(file, "cannot be compared with queue_arguments: 406");
+	expect_different(file, "\": differs\n", "cannot be compared with queue_arguments: 406");
 }
 END_TEST
 
@@ -148,7 +158,8 @@ START_TEST(bindings_are_made)
 	const char *file = write_pool(settings);
 	client_delete(fixture.client, fixture.queue);
 	RUN(0, "declare", file);
-	RUN(0, "declare", file);
+	control_expect_text(RUN(0, "declare", file),
+		scratch_text("  exchange \"%s\", routing key \"order.*\": bound\n", exchange));
 	publish(exchange, "order.new", "a=b");
 	publish(exchange, "bill.new.large", "a=b");
 	publish("amq.headers", "by header", header);
@@ -156,9 +167,9 @@ START_TEST(bindings_are_made)
 	client_expect(fixture.client, fixture.queue, "bill.new.large");
 	client_expect(fixture.client, fixture.queue, "by header");
 	settings = scratch_text("bindings: [{exchange: %s, type: fanout}]", exchange);
-	expect_different(write_pool(settings), "inequivalent arg 'type'");
+	expect_different(write_pool(settings), "\": refused\n", "inequivalent arg 'type'");
 	settings = scratch_text("bindings: [{exchange: %s.none, routing_key: k}]", exchange);
-	expect_different(write_pool(settings), "404 NOT_FOUND - no exchange");
+	expect_different(write_pool(settings), "\": refused\n", "404 NOT_FOUND - no exchange");
 }
 END_TEST
 
