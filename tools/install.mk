@@ -1,14 +1,12 @@
 # What `make install` installs beside programs, and `make uninstall`. Included by the Makefile.
 
-# The pages that messages name ("docs/control.md"), with those that they link to.
+# The pages that messages name ("docs/control.md"), with all that they link to. None of it is to be executed there.
 doc_folder = $(DESTDIR)$(PREFIX)/share/doc/wpool
+doc_files := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docker-bake.hcl tests/README.md tests/bench/README.md \
+	tests/fuzz/README.md $(wildcard worker-sdk/*.md) docs env samples worker-sdk/c/include worker-sdk/vectors
 install-docs:
-	install -d $(doc_folder)/docs/pictures $(doc_folder)/docs/bench $(doc_folder)/worker-sdk
-	install -m 644 README.md CHANGELOG.md $(doc_folder)/
-	install -m 644 docs/*.md $(doc_folder)/docs/
-	install -m 644 docs/pictures/*.png docs/pictures/*.svg $(doc_folder)/docs/pictures/
-	install -m 644 docs/bench/*.svg $(doc_folder)/docs/bench/
-	install -m 644 worker-sdk/*.md $(doc_folder)/worker-sdk/
+	@find $(doc_files) \( -name __pycache__ -o -name '*.mk' -o -path env/secrets \) -prune -o -type f -exec sh -c \
+		'for file; do install -D -m 644 "$$file" "$(doc_folder)/$$file" || exit 1; done' sh {} +
 
 # The first folder below PREFIX where the system's Python looks. The first python3 in PATH may be that of a
 # virtual environment or of one user.
