@@ -10,6 +10,9 @@
 #define LINES_MAX  16
 #define PATH_SIZE  4096
 #define LONG_BODY  100000
+#define WARNING    "\"level\":\"warn\""
+/* Where the tests run as root. */
+#define WARNING_OF_ROOT "run as root; give them a user of their own"
 
 struct block {
 	char language[16];
@@ -73,10 +76,18 @@ static void run_line(const char *line)
 	proc_free(proc);
 }
 
+/* End it. What a page shows gives no reason for a warning. */
+static void stop_serve(struct proc *serve)
+{
+	fixture_stop(serve);
+	if (proc_count_logged(serve, WARNING) > proc_count_logged(serve, WARNING_OF_ROOT))
+		ck_abort_msg("wpool warned: %s", proc_stderr(serve));
+}
+
 static struct proc *serve_line(const char *line, struct proc *previous)
 {
 	if (previous)
-		fixture_stop(previous);
+		stop_serve(previous);
 	struct proc *serve = start_line(line);
 	client_expect_consumers(fixture.client, "shout", 1);
 	return serve;
@@ -124,7 +135,7 @@ static int run_page(const char *page, const char *code, const char *file)
 			ran++;
 		}
 	}
-	fixture_stop(serve);
+	stop_serve(serve);
 	free(text);
 	return ran;
 }
@@ -190,7 +201,7 @@ START_TEST(c_examples_answer_all_of_a_long_body)
 		expect_long_answer();
 		ran++;
 	}
-	fixture_stop(serve);
+	stop_serve(serve);
 	free(text);
 	ck_assert_int_eq(ran, 2);
 }
