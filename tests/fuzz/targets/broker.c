@@ -17,8 +17,8 @@
 #define BODY_LIMIT 64
 #define CHANNEL    1
 
-/* base: a pool's tables, two connections, their channels. */
-const struct fuzz_memory fuzz_memory = {.base = 27 * 1024, .multiple = 64};
+/* base: a pool's tables, two connections, their channels, what differs about its queue. */
+const struct fuzz_memory fuzz_memory = {.base = 28 * 1024, .multiple = 64};
 
 struct pool_runtime;
 
