@@ -3,6 +3,7 @@
 #include "os/source_watch.h"
 
 #include "base/log.h"
+#include "base/text.h"
 #include "os/clock.h"
 #include "os/loop.h"
 
@@ -43,13 +44,6 @@ struct source_watch {
 
 /* ---------- what counts ---------- */
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t len = strlen(name), end_len = strlen(end);
-
-	return len >= end_len && strcmp(name + len - end_len, end) == 0;
-}
-
 bool source_watch_is_source(const char *name)
 {
 	/* 4913: vim tries whether it may write into the folder. */
@@ -63,7 +57,7 @@ bool source_watch_is_source(const char *name)
 		if (strcmp(name, names[i]) == 0)
 			return false;
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (ends_with(name, ends[i]))
+		if (text_ends(text_from(name), text_from(ends[i])))
 			return false;
 	return true;
 }

@@ -135,21 +135,34 @@ bool order_takeover_holds(const struct pool_runtime *runtime, const struct held 
 	return holds;
 }
 
-/* What comes back stands before all else of its lane; what came back to us behind a message that we
- * were the first to get was never with a former holder. */
-static bool holds_lane(const struct pool_runtime *runtime, uint8_t key, bool is_high)
+/* The first message in hand of a lane that is meant; 0: none. */
+static uint32_t find_first(const struct pool_runtime *runtime, uint8_t key, bool is_high,
+	bool (*is_meant)(const struct held *))
 {
 	const struct hand *hand = &runtime->hand;
 
 	for (uint32_t i = 0; i < hand->count; i++) {
-		const struct held *held = &hand->held[hand->ids[i]];
 		const struct ordered *message = ordered_at(runtime, hand->ids[i]);
 
 		if (message->key == key && message->is_high == is_high &&
-			(held->state == HAND_WAITING || held->state == HAND_PARKED))
-			return order_takeover_holds(runtime, held);
+			is_meant(&hand->held[hand->ids[i]]))
+			return hand->ids[i];
 	}
-	return false;
+	return 0;
+}
+
+static bool is_to_be_sent(const struct held *held)
+{
+	return held->state == HAND_WAITING || held->state == HAND_PARKED;
+}
+
+/* What comes back stands before all else of its lane; what came back to us behind a message that we
+ * were the first to get was never with a former holder. */
+static bool holds_lane(const struct pool_runtime *runtime, uint8_t key, bool is_high)
+{
+	uint32_t first = find_first(runtime, key, is_high, is_to_be_sent);
+
+	return first && order_takeover_holds(runtime, &runtime->hand.held[first]);
 }
 
 bool order_takeover_holds_session(const struct pool_runtime *runtime, uint8_t key)
@@ -171,20 +184,9 @@ static bool is_another_redelivered_at_work(const struct pool_runtime *runtime, u
 	return false;
 }
 
-/* One that comes before it in its lane, and is not acked yet. */
-static uint32_t find_before(const struct pool_runtime *runtime, uint32_t id)
+static bool is_unacked(const struct held *held)
 {
-	const struct hand *hand = &runtime->hand;
-	const struct ordered *message = ordered_at(runtime, id);
-
-	for (uint32_t i = 0; i < hand->count && hand->ids[i] != id; i++) {
-		const struct ordered *other = ordered_at(runtime, hand->ids[i]);
-
-		if (other->key == message->key && other->is_high == message->is_high &&
-			hand->held[hand->ids[i]].state != HAND_NONE)
-			return hand->ids[i];
-	}
-	return 0;
+	return held->state != HAND_NONE;
 }
 
 /* After several deaths in a row: what may have been the cause is named before it runs. */
@@ -192,15 +194,16 @@ static void check_named(const struct pool_runtime *runtime, uint32_t id)
 {
 	const struct naming_seen *named = &runtime->hand.named;
 	const struct ordered *message = ordered_at(runtime, id);
+	uint32_t first = find_first(runtime, message->key, message->is_high, is_unacked);
 
 	sim_require(named->is_confirmed && named->key == message->key &&
 			    named->is_high == message->is_high,
 		"message %u is sent, and the token does not name it", id);
 	sim_require(!is_another_redelivered_at_work(runtime, id),
 		"message %u runs beside another one that may end the supervisor", id);
-	sim_require(!find_before(runtime, id),
+	sim_require(first == id,
 		"message %u is named, and after a death its name would be found for message %u", id,
-		find_before(runtime, id));
+		first);
 }
 
 void order_takeover_sent(struct pool_runtime *runtime, uint32_t id)
@@ -249,20 +252,6 @@ static bool must_pass(const struct held *held)
 	return held->state == HAND_BLOCKED || held->has_rest || held->failures > 0;
 }
 
-static uint32_t find_with_past(const struct pool_runtime *runtime, uint8_t key, bool is_high)
-{
-	const struct hand *hand = &runtime->hand;
-
-	for (uint32_t i = 0; i < hand->count; i++) {
-		const struct ordered *message = ordered_at(runtime, hand->ids[i]);
-
-		if (message->key == key && message->is_high == is_high &&
-			has_past(&hand->held[hand->ids[i]]))
-			return hand->ids[i];
-	}
-	return 0;
-}
-
 static void check_passed(
 	const struct pool_runtime *runtime, const struct session_handover *handover, uint32_t id)
 {
@@ -292,7 +281,7 @@ void order_takeover_passes(struct pool_runtime *runtime, const struct session_ha
 		runtime->hand.passed++;
 		return;
 	}
-	id = find_with_past(runtime, key, handover->is_high);
+	id = find_first(runtime, key, handover->is_high, has_past);
 	sim_require(id, "session %u is handed over with a past that it does not have", key);
 	check_passed(runtime, handover, id);
 	runtime->hand.passed += must_pass(&runtime->hand.held[id]);
@@ -300,7 +289,7 @@ void order_takeover_passes(struct pool_runtime *runtime, const struct session_ha
 
 static bool has_to_pass(const struct pool_runtime *runtime, uint8_t key, bool is_high)
 {
-	uint32_t id = find_with_past(runtime, key, is_high);
+	uint32_t id = find_first(runtime, key, is_high, has_past);
 
 	return id && must_pass(&runtime->hand.held[id]);
 }

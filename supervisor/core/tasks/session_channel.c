@@ -102,10 +102,10 @@ static mtime detached_until(const struct tasks *tasks)
 	bool is_any = tasks->sessions->detached + tasks->sessions->heirs > 0;
 	if (!is_any || source->state != SOURCE_IS_CONSUMING || tasks_window_is_full(tasks))
 		return MTIME_NEVER;
-	bool has_any_come = tasks->delivered_at != MTIME_NEVER;
-	mtime latest = has_any_come ? tasks->delivered_at : tasks->up_since;
-	latest = mtime_max(latest, tasks->full_at);
-	return mtime_after(mtime_max(tasks->up_since, latest), DETACHED_LIMIT);
+	mtime since = mtime_max(tasks->up_since, tasks->full_at);
+	if (tasks->delivered_at != MTIME_NEVER)
+		since = mtime_max(since, tasks->delivered_at);
+	return mtime_after(since, DETACHED_LIMIT);
 }
 
 static void give_up_detached(struct tasks *tasks)

@@ -341,7 +341,8 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 /* The last acks may let the pool consume again, and no event may follow that would check it. */
 void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 {
-	/* Of what is acked now, nothing comes back before a message that is being named. */
+	/* While a message is named, acks do not wait: if this supervisor dies, one that is finished
+	 * and not acked would come back first, and be taken for the one that was named. */
 	if (!pool_stays(tasks->context) || tasks->dispatch.naming.tag) {
 		source_flush(&tasks->source);
 	} else {

@@ -111,10 +111,7 @@ START_TEST(the_end_of_an_aborted_session_does_not_save_a_killed_task)
 	rig_gone(&rig, 0, 1);
 	rig_expect(&rig, "publish 1 dead 2");
 	ck_assert_int_eq(rig.reason, REASON_KILLED);
-	rig_wait(&rig, 3 * MTIME_SECOND);
-	rig_ready(&rig, 0, 2);
-	rig_forget(&rig);
-	rig_turn(&rig);
+	keyed_next_worker(&rig);
 	rig_expect(&rig, "send 0:3, send 0:1"); /* first attempts */
 	rig_end(&rig);
 }

@@ -124,10 +124,7 @@ START_TEST(abort_ends_a_worker_that_does_not_answer)
 	rig_wait(&rig, 5 * MTIME_SECOND);
 	rig_expect(&rig, "kill 0.1");
 	rig_gone(&rig, 0, 1);
-	rig_wait(&rig, 3 * MTIME_SECOND);
-	rig_ready(&rig, 0, 2);
-	rig_forget(&rig);
-	rig_turn(&rig);
+	keyed_next_worker(&rig);
 	rig_expect(&rig, "send 0:2, send 0:1"); /* first attempts of both */
 	ck_assert_uint_eq(ended(&rig, SESSION_END_ABORTED), 1);
 	rig_end(&rig);

@@ -398,10 +398,7 @@ START_TEST(a_suspect_is_named_again)
 	name(&rig, "send 0:1, send 0:2");
 	rig_gone(&rig, 0, 1);
 	rig_expect(&rig, "name none");
-	rig_wait(&rig, 3 * MTIME_SECOND);
-	rig_ready(&rig, 0, 2);
-	rig_forget(&rig);
-	rig_turn(&rig);
+	keyed_next_worker(&rig);
 	rig_expect(&rig, "name a");
 	name(&rig, "send 0:1");
 	rig_end(&rig);

@@ -357,10 +357,7 @@ START_TEST(a_dead_worker_costs_its_head_an_attempt_and_the_others_nothing)
 	keyed_deliver(&rig, "a b a b");
 	rig_expect(&rig, "send 0:1, send 0:2");
 	rig_gone(&rig, 0, 1);
-	rig_wait(&rig, 3 * MTIME_SECOND);
-	rig_ready(&rig, 0, 2);
-	rig_forget(&rig);
-	rig_turn(&rig);
+	keyed_next_worker(&rig);
 	rig_expect(&rig, "send 0:1/2, send 0:2");
 	rig_end(&rig);
 }
@@ -378,10 +375,7 @@ START_TEST(a_task_over_its_limit_is_a_suspect)
 	rig_gone(&rig, 0, 1);
 	ck_assert_int_eq(rig.reason, REASON_TIMED_OUT);
 	keyed_deliver(&rig, "b");
-	rig_wait(&rig, 3 * MTIME_SECOND);
-	rig_ready(&rig, 0, 2);
-	rig_forget(&rig);
-	rig_turn(&rig);
+	keyed_next_worker(&rig);
 	rig_expect(&rig, "send 0:1/2");
 	rig_end(&rig);
 }
@@ -397,10 +391,7 @@ START_TEST(what_a_dead_worker_had_not_begun_waits_without_a_key_too)
 	keyed_deliver(&rig, "- - a");
 	rig_expect(&rig, "send 0:1, send 0:2");
 	rig_gone(&rig, 0, 1);
-	rig_wait(&rig, 3 * MTIME_SECOND);
-	rig_ready(&rig, 0, 2);
-	rig_forget(&rig);
-	rig_turn(&rig);
+	keyed_next_worker(&rig);
 	rig_expect(&rig, "send 0:3, send 0:2");
 	rig_end(&rig);
 }
@@ -431,10 +422,7 @@ START_TEST(a_suspect_runs_alone_and_keeps_its_place)
 	keyed_deliver(&rig, "a a b");
 	rig_expect(&rig, "send 0:1, send 0:3");
 	rig_gone(&rig, 0, 1);
-	rig_wait(&rig, 3 * MTIME_SECOND);
-	rig_ready(&rig, 0, 2);
-	rig_forget(&rig);
-	rig_turn(&rig);
+	keyed_next_worker(&rig);
 	rig_expect(&rig, "send 0:1");
 	rig_answer_task(&rig, 0, 2, 3, 200);
 	rig_turn(&rig);

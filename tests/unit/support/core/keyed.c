@@ -73,6 +73,14 @@ bool keyed_exists(const struct rig *rig, const char *key)
 	return pool_session_find(rig->pool, text_from(key), &facts);
 }
 
+void keyed_next_worker(struct rig *rig)
+{
+	rig_wait(rig, 3 * MTIME_SECOND);
+	rig_ready(rig, 0, 2);
+	rig_forget(rig);
+	rig_turn(rig);
+}
+
 enum session_state keyed_state(const struct rig *rig, const char *key)
 {
 	struct session_facts facts;

@@ -18,6 +18,9 @@ void keyed_deliver_only(struct rig *, const char *messages);
 void keyed_lose_channel(struct rig *);
 /* The worker of the slot answers; the effects of the answer and of the turn are compared. */
 void keyed_answer(struct rig *, uint16_t slot, int32_t status, const char *done);
+/* Worker 0 has ended in its first life: 3 s later the next one is ready, and the pool has a turn,
+ * whose effects can be compared. */
+void keyed_next_worker(struct rig *);
 /* The state of the session; it must exist. */
 enum session_state keyed_state(const struct rig *, const char *key);
 bool keyed_exists(const struct rig *, const char *key);
