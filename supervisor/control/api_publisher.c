@@ -72,7 +72,6 @@ static void arm_limit(struct api_publisher *p)
 		loop_start_timer(p->loop, &p->limit, deadline - clock_now());
 }
 
-/* The lane keeps waiting for a confirm that is still to come. */
 static void end_message(struct api_publisher *p, struct api_message *message,
 	enum api_publish_result result, const char *why)
 {
@@ -120,14 +119,27 @@ static const char *down_reason(struct api_publisher *p)
 	return p->why;
 }
 
+/* The confirm may come much later or never, as from a quorum queue without its majority. On a new
+ * channel the lane serves other messages, and no late answer is taken for theirs. */
+static void renew_lane(struct api_publisher *p, struct api_lane *lane)
+{
+	lane->is_published = false;
+	channel_close(p->connection, number_of(p, lane));
+	confirm_channel_open(&lane->channel, p->connection, number_of(p, lane));
+}
+
 static void end_overdue(struct api_publisher *p, struct api_message *message)
 {
-	if (message->lane && message->lane->is_published)
+	struct api_lane *lane = message->lane;
+
+	if (lane && lane->is_published) {
 		end_message(p, message, API_PUBLISH_UNKNOWN, overdue_reason(p));
-	else if (p->connection)
+		renew_lane(p, lane);
+	} else if (p->connection) {
 		end_message(p, message, API_PUBLISH_LATER, "the broker did not answer in time");
-	else
+	} else {
 		end_message(p, message, API_PUBLISH_LATER, down_reason(p));
+	}
 }
 
 static void on_limit(struct ev_loop *loop, struct ev_timer *timer, int events)

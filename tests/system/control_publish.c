@@ -10,6 +10,7 @@
 
 #define LARGEST (1024 * 1024)
 #define MANY    40
+#define LANES   16 /* channels of the supervisor's publisher */
 
 static int post(const char *query, const char *headers, const char *body, size_t len)
 {
@@ -208,6 +209,26 @@ START_TEST(an_unconfirmed_message_is_not_called_published)
 }
 END_TEST
 
+START_TEST(a_queue_that_confirms_nothing_delays_no_other)
+{
+	fixture_use_own_broker();
+	fixture_serve_echo(NULL);
+	int fds[LANES];
+	char *query = to_queue(fixture.replies, ""), *other = to_queue(fixture.queue, "");
+	expect(query, 200, "confirmed"); /* there is a connection */
+	broker_control_queue(fixture.broker, fixture.replies, "suspend");
+	for (size_t i = 0; i < LANES; i++)
+		fds[i] = post(query, "", "body", 4);
+	for (size_t i = 0; i < LANES; i++)
+		expect_answer(fds[i], 504, "did not confirm it in time");
+	expect(other, 200, "confirmed");
+	broker_control_queue(fixture.broker, fixture.replies, "resume");
+	expect(query, 200, "confirmed");
+	free(query);
+	free(other);
+}
+END_TEST
+
 START_TEST(a_broker_that_is_away_or_blocked_is_named)
 {
 	fixture_use_own_broker();
@@ -237,5 +258,6 @@ int main(void)
 		{bodies_have_a_limit, 1}, {pages_and_others_are_refused, 1},
 		{many_at_once_are_all_confirmed, 1},
 		{an_unconfirmed_message_is_not_called_published, 2},
+		{a_queue_that_confirms_nothing_delays_no_other, 1},
 		{a_broker_that_is_away_or_blocked_is_named, 1});
 }
