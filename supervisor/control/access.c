@@ -97,17 +97,31 @@ const char *access_name(const struct supervisor_view *view, bool is_operator)
 
 /* ---------- pages of others ---------- */
 
-/* A browser may reach the socket through a tunnel, and any page in it may send a POST. */
-bool access_is_own_origin(const struct http_request *request)
+static bool has_foreign_origin(const struct http_request *request)
 {
 	const char *origin = http_header(request, "Origin"), *host = http_header(request, "Host");
 	unsigned count = http_header_count(request, "Origin");
 
 	if (count == 0)
-		return true;
-	if (count > 1 || !origin || !host)
 		return false;
+	if (count > 1 || !origin || !host)
+		return true;
 	if (strncasecmp(origin, "http://", 7) == 0)
-		return strcasecmp(origin + 7, host) == 0;
-	return strncasecmp(origin, "https://", 8) == 0 && strcasecmp(origin + 8, host) == 0;
+		return strcasecmp(origin + 7, host) != 0;
+	return strncasecmp(origin, "https://", 8) != 0 || strcasecmp(origin + 8, host) != 0;
+}
+
+/* Fetch Metadata (W3C). A site has all ports of its host, so same-site is foreign as well. */
+static bool has_foreign_site(const struct http_request *request)
+{
+	const char *site = http_header(request, "Sec-Fetch-Site");
+
+	return site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+}
+
+/* A browser may reach the socket through a tunnel, and any page in it may send a POST, with its
+ * Origin, or a GET, which need not have one. */
+bool access_is_foreign(const struct http_request *request)
+{
+	return has_foreign_origin(request) || has_foreign_site(request);
 }

@@ -28,8 +28,8 @@ bool access_is_operator(const struct access_token *, const struct http_request *
 /* NULL, or why the request is refused, with *ret_status. */
 const char *access_refusal(const struct supervisor_view *, const struct http_request *, enum access,
 	unsigned *ret_status);
-/* False: it comes from a page of another origin, which a browser names in each POST. */
-bool access_is_own_origin(const struct http_request *);
+/* It comes from a page of another origin in a browser: by Origin or Sec-Fetch-Site. */
+bool access_is_foreign(const struct http_request *);
 /* "operator"; "token": would be with the token; "read": cannot be one. */
 const char *access_name(const struct supervisor_view *, bool is_operator);
 

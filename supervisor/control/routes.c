@@ -122,9 +122,9 @@ static bool is_for_us(const struct supervisor_view *view, const struct http_requ
 
 /* By a method that the path has. */
 static void answer_route(const struct supervisor_view *view, const struct http_request *request,
-	const struct route *route, bool is_post)
+	const struct route *route)
 {
-	if (is_post && !access_is_own_origin(request))
+	if (route->access != ACCESS_OPEN && access_is_foreign(request))
 		control_refuse(request, 403, "not for pages of another origin in a browser", NULL);
 	else
 		route->answer(view, request);
@@ -134,7 +134,7 @@ static void answer_path(const struct supervisor_view *view, const struct http_re
 {
 	/* A HEAD is a GET whose body the library leaves out. */
 	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
-	bool is_post = strcmp(method, "POST") == 0, has_get = false, has_post = false;
+	bool has_get = false, has_post = false;
 	const char *refusal;
 	unsigned status;
 
@@ -148,7 +148,7 @@ static void answer_path(const struct supervisor_view *view, const struct http_re
 			return;
 		}
 		if (strcmp(route->method, method) == 0) {
-			answer_route(view, request, route, is_post);
+			answer_route(view, request, route);
 			return;
 		}
 		has_get |= strcmp(route->method, "GET") == 0;

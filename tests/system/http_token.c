@@ -113,6 +113,40 @@ START_TEST(page_of_own_origin_may_post)
 }
 END_TEST
 
+/* A GET by a page of another origin may come without an Origin. Here, as through a tunnel, each
+ * request is an operator's; GET /v1/pools/NAME/dead-letters hands every message back. */
+START_TEST(page_of_another_origin_may_get_only_what_is_open)
+{
+	static const struct {
+		const char *headers;
+		int status;
+	} origins[] = {
+		{"Host: localhost\r\nSec-Fetch-Site: cross-site\r\n", 403},
+		{"Host: localhost\r\nSec-Fetch-Site: same-site\r\n", 403},
+		{"Host: localhost\r\nOrigin: http://x\r\n", 403},
+		{"Host: localhost\r\nSec-Fetch-Site: same-origin\r\n", 200},
+		{"Host: localhost\r\nSec-Fetch-Site: none\r\n", 200},
+		{"Host: localhost\r\nOrigin: http://localhost\r\n", 200},
+		{"Host: localhost\r\n", 200},
+	};
+	static const char *const paths[] = {
+		"/v1/pools/first/dead-letters", "/v1/logs", "/v1/log-level"};
+	serve_with_token(TOKEN);
+	control_await("/readyz", 200);
+	for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
+		for (size_t j = 0; j < sizeof paths / sizeof *paths; j++)
+			ck_assert_msg(status_of(control_socket(), "GET", paths[j],
+					      origins[i].headers) == origins[i].status,
+				"%s with %s", paths[j], origins[i].headers);
+		ck_assert_int_eq(
+			status_of(control_socket(), "GET", "/v1/pools", origins[i].headers), 200);
+	}
+	ck_assert_int_eq(
+		status_of(control_socket(), "GET", "/v1/logs?follow=true", origins[0].headers),
+		403);
+}
+END_TEST
+
 START_TEST(status_says_who_may_control)
 {
 	page_serve(page_echo_pool("first", 1), 0);
@@ -212,7 +246,9 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("http token", {only_the_token_makes_an_operator, 1},
-		{page_of_own_origin_may_post, 1}, {status_says_who_may_control, 1},
-		{token_is_replaced_without_a_restart, 1}, {refusal_names_the_scheme, 1},
-		{short_token_is_none, 1}, {details_are_for_operators, 1});
+		{page_of_own_origin_may_post, 1},
+		{page_of_another_origin_may_get_only_what_is_open, 1},
+		{status_says_who_may_control, 1}, {token_is_replaced_without_a_restart, 1},
+		{refusal_names_the_scheme, 1}, {short_token_is_none, 1},
+		{details_are_for_operators, 1});
 }
