@@ -470,6 +470,8 @@ void http_answer_later(
 	exchange->status = status;
 	exchange->response = response;
 	if (exchange->is_suspended) {
+		if (exchange->client && exchange->client->state == CLIENT_WAITING)
+			clients_enter(exchange->http->clients, exchange->client, CLIENT_ANSWERED);
 		MHD_resume_connection(exchange->connection);
 		run_soon(exchange->http);
 	}
