@@ -226,6 +226,20 @@ int proc_wait(struct proc *proc)
 	return end.si_code == CLD_EXITED ? end.si_status : 128 + end.si_status;
 }
 
+int proc_wait_any(struct proc *const procs[], int count)
+{
+	struct pollfd wait[PROC_WAIT_MAX];
+	ck_assert_int_le(count, PROC_WAIT_MAX);
+	for (int i = 0; i < count; i++)
+		wait[i] = (struct pollfd){.fd = procs[i]->pid_fd, .events = POLLIN};
+	if (poll(wait, (nfds_t)count, 3 * DEADLINE_DEFAULT_MS) < 1)
+		fail_with_output(procs[0], "has not ended in time, nor have the others", "exit");
+	for (int i = 0; i < count; i++)
+		if (wait[i].revents != 0)
+			return i;
+	ck_abort_msg("poll reports an end, and names none");
+}
+
 void proc_expect_gone(pid_t pid)
 {
 	struct pollfd wait = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};

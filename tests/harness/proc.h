@@ -31,6 +31,9 @@ int proc_count_logged(struct proc *, const char *needle);
 
 /* Wait for its end; return the exit code, or 128 + signal. */
 int proc_wait(struct proc *);
+/* Wait until one of them, 1 to PROC_WAIT_MAX, has ended; return its index. */
+#define PROC_WAIT_MAX 16
+int proc_wait_any(struct proc *const procs[], int count);
 bool proc_is_alive(struct proc *);
 /* Wait until a process that is not our child has ended; a zombie has. */
 void proc_expect_gone(pid_t pid);
