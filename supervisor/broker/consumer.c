@@ -56,6 +56,7 @@ enum consumer_state {
 /* What only an ordered consumer needs. */
 struct ordered {
 	bool is_alone;          /* in this epoch the queue had no consumer */
+	bool is_active;         /* in this epoch the pool was proven to be the active one */
 	uint16_t last_window;   /* with which it consumed last; 0: it has not */
 	struct backoff looks;   /* at the number of consumers */
 	mtime looking_since;    /* MTIME_NEVER: not */
@@ -266,13 +267,20 @@ static void count_consumers(struct consumer *consumer, mtime now)
 	channel_declare_queue(consumer->connection, consumer->config->channel, &look);
 }
 
+bool consumer_wants_token(const struct consumer *consumer)
+{
+	return consumer->config->has_token && consumer->state == AT_REST &&
+	       consumer->request == SOURCE_CONSUME && consumer->subscriptions.count == 0 &&
+	       consumer->ordered.is_alone && !consumer->ordered.is_active;
+}
+
 static void start_ordered(struct consumer *consumer, mtime now)
 {
 	if (loses_returns(consumer)) {
 		wait_and_retry(consumer, now);
 	} else if (!consumer->ordered.is_alone) {
 		count_consumers(consumer, now);
-	} else {
+	} else if (!consumer_wants_token(consumer)) {
 		warn_of_default_limit(consumer);
 		subscriptions_widen(&consumer->subscriptions, consumer->connection,
 			consumer->config->channel, consumer->config->queue,
@@ -361,6 +369,14 @@ static void rest(struct consumer *consumer, mtime now)
 	pursue(consumer, now);
 }
 
+void consumer_token_proven(struct consumer *consumer, mtime now)
+{
+	if (!consumer_wants_token(consumer))
+		return;
+	consumer->ordered.is_active = true;
+	pursue(consumer, now);
+}
+
 /* ---------- the type of the queue ---------- */
 
 bool consumer_wants_type(const struct consumer *consumer)
@@ -424,7 +440,7 @@ static void reopen_channel(struct consumer *consumer, mtime now)
 	forget_type(consumer);
 	consumer->epoch++;
 	consumer->has_settled = false;
-	consumer->ordered.is_alone = false;
+	consumer->ordered.is_alone = consumer->ordered.is_active = false;
 	consumer->ordered.looking_since = MTIME_NEVER;
 	consumer->ordered.overfull_memory = 0;
 	subscriptions_clear(&consumer->subscriptions);

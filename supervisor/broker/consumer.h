@@ -6,8 +6,10 @@
  * With is_ordered, what comes back must keep its order: each channel has one consumer with one
  * window, which is never cancelled, and nothing is requeued (docs/ordering.md). A channel consumes
  * only when the queue has no consumer: with a single active consumer another one would get the
- * messages unnoticed. SOURCE_LEAVE and SOURCE_CLOSE wait until the acks have arrived, and close the
- * channel; on a queue without a single active consumer they do not wait. */
+ * messages unnoticed. With has_token it also waits until this pool is proven to be the active one:
+ * another one may have consumed with a larger window, and be gone again. SOURCE_LEAVE and
+ * SOURCE_CLOSE wait until the acks have arrived, and close the channel; on a queue without a single
+ * active consumer they do not wait. */
 #ifndef BROKER_CONSUMER_H
 #define BROKER_CONSUMER_H
 
@@ -29,6 +31,7 @@ struct consumer_config {
 	bool keep_route;       /* copy exchange and routing key into deliveries */
 	struct key_source key; /* of the messages' sessions */
 	bool is_ordered;       /* the pool has sessions: see above */
+	bool has_token;        /* ordered: wait for consumer_token_proven before each consume */
 	bool is_type_checked;  /* not ordered: consume only when the type of the queue was asked for
 				*/
 	bool is_return_free;   /* ordered: the queue is to have no delivery limit */
@@ -66,6 +69,11 @@ const struct channel_refusal *consumer_difference(const struct consumer *);
 /* True: it waits for consumer_set_type, because a stream is refused. UNKNOWN: it consumes. */
 bool consumer_wants_type(const struct consumer *);
 void consumer_set_type(struct consumer *, enum queue_type, mtime now);
+
+/* True: it is ready to consume, and waits for consumer_token_proven. */
+bool consumer_wants_token(const struct consumer *);
+/* The pool is the active one, as of a moment at which consumer_wants_token was true. */
+void consumer_token_proven(struct consumer *, mtime now);
 
 /* It declared the queue, or keeps its order: then it is no other type. */
 bool consumer_has_quorum_queue(const struct consumer *);

@@ -48,8 +48,10 @@ struct token {
 	mtime wait_until;  /* of the holder: until then a former one may run tasks */
 	mtime requeued_at; /* MTIME_NEVER: the token that we hold is not requeued */
 	mtime leave_by;
+	bool is_passing_on; /* LEAVING: the token was never held, and what it says is passed on */
 	uint32_t window;    /* of the holder's tokens */
 	bool is_window_new; /* token_name_window is to be answered */
+	mtime unproven_at;  /* of token_prove, until it is proven; then MTIME_NEVER */
 
 	char handover[TOKEN_HANDOVER_MAX];
 	size_t handover_len;
@@ -67,7 +69,7 @@ struct token *token_new(
 	token->effects = effects;
 	token->io = io;
 	token->wants_zero = true;
-	token->requeued_at = MTIME_NEVER;
+	token->requeued_at = token->unproven_at = MTIME_NEVER;
 	return token;
 }
 
@@ -257,7 +259,7 @@ static uint32_t window_to_name(const struct token *token)
 	const struct token_content *top = &token->top;
 	uint32_t window = token->config.window;
 
-	if (token->state != TOKEN_TAKING)
+	if (token->state != TOKEN_TAKING && !token->is_passing_on)
 		return token->window;
 	if (top->epoch > 0 && top->window > window)
 		window = top->window;
@@ -271,6 +273,8 @@ static mtime delay_to_name(const struct token *token, mtime now)
 {
 	mtime delay = token->config.delay;
 
+	if (token->is_passing_on)
+		return grant_of(token, now).delay;
 	if (token->state == TOKEN_LEAVING)
 		return wait_at(token, now);
 	if (token->state == TOKEN_TAKING)
@@ -278,11 +282,26 @@ static mtime delay_to_name(const struct token *token, mtime now)
 	return mtime_max(mtime_max(delay, token->proven_delay), wait_at(token, now));
 }
 
+/* In the token that is passed on by a pool that never ran anything. Of a new queue nothing is known
+ * but the wait. */
+static bool passes_on_orderly(const struct token *token, mtime now)
+{
+	return token->top.epoch == 0 || grant_of(token, now).is_orderly;
+}
+
+static uint32_t deaths_to_name(const struct token *token, mtime now)
+{
+	if (token->is_passing_on)
+		return token->top.deaths;
+	return token->state == TOKEN_TAKING ? grant_of(token, now).deaths : deaths_at(token, now);
+}
+
 /* No two publishes are equal, so that a delivery shows which one it is. A publish that is not
  * answered is replaced. */
 static void publish_next(struct token *token, mtime now)
 {
-	bool is_taking = token->state == TOKEN_TAKING, is_orderly = token->state == TOKEN_LEAVING;
+	bool is_taking = token->state == TOKEN_TAKING || token->is_passing_on;
+	bool is_orderly = token->state == TOKEN_LEAVING;
 	struct next *next = &token->next;
 	uint64_t epoch = token->held_epoch;
 
@@ -292,12 +311,14 @@ static void publish_next(struct token *token, mtime now)
 		return;
 	if (is_taking)
 		epoch = takeover_epoch(token);
+	if (token->is_passing_on)
+		is_orderly = passes_on_orderly(token, now);
 	token->counter = epoch == token->epoch ? token->counter + 1 : 0;
 	token->epoch = epoch;
 	*next = (struct next){.state = NEXT_SENT,
 		.epoch = epoch,
 		.counter = token->counter,
-		.deaths = is_taking ? grant_of(token, now).deaths : deaths_at(token, now),
+		.deaths = deaths_to_name(token, now),
 		.window = window_to_name(token),
 		.delay = delay_to_name(token, now)};
 	send_next(token, is_orderly, now);
@@ -361,6 +382,8 @@ static void leave_for_good(struct token *token)
 static void renewed(struct token *token, mtime sent_at)
 {
 	token->renewed_at = mtime_max(token->renewed_at, sent_at);
+	if (token->renewed_at >= token->unproven_at)
+		token->unproven_at = MTIME_NEVER;
 	set_lease(token, mtime_after(token->renewed_at, lease_span(token)));
 }
 
@@ -577,17 +600,34 @@ void token_confirmed(struct token *token, mtime now)
 
 /* ---------- commands ---------- */
 
+/* A token that we published and never held may be in the queue. It would count as a death, and hide
+ * what the one before it says. */
+static bool must_pass_on(const struct token *token)
+{
+	return token->state == TOKEN_TAKING && token->epoch > token->top.epoch;
+}
+
+static void pass_on(struct token *token, mtime now)
+{
+	struct text handover = grant_of(token, now).handover;
+
+	token->is_passing_on = true;
+	token->handover_len = copy_text(token->handover, sizeof token->handover, handover).len;
+}
+
 void token_leave(struct token *token, mtime now)
 {
 	if (token->state == TOKEN_LEAVING || token->state == TOKEN_LEFT)
 		return;
-	if (token->state != TOKEN_HOLDING) {
+	if (must_pass_on(token)) {
+		pass_on(token, now);
+	} else if (token->state != TOKEN_HOLDING) {
 		leave_for_good(token);
 		return;
 	}
 	set_lease(token, 0);
 	token->state = TOKEN_LEAVING;
-	token->leave_by = mtime_after(now, lease_span(token));
+	token->leave_by = mtime_after(now, token->config.delay / 2);
 	publish_next(token, now);
 }
 
@@ -621,6 +661,28 @@ void token_name_window(struct token *token, uint32_t window, mtime now)
 	publish_next(token, now);
 }
 
+static void requeue_top(struct token *token, mtime now)
+{
+	token->effects->requeue(token->io, token->top_tag);
+	token->top_tag = 0;
+	token->requeued_at = now;
+}
+
+void token_prove(struct token *token, mtime now)
+{
+	token->unproven_at = now;
+	if (token->state != TOKEN_HOLDING)
+		return;
+	publish_next(token, now);
+	if (!token->publishes && token->top_tag)
+		requeue_top(token, now);
+}
+
+bool token_is_proven(const struct token *token)
+{
+	return token->state == TOKEN_HOLDING && token->unproven_at == MTIME_NEVER;
+}
+
 /* ---------- time ---------- */
 
 mtime token_deadline(const struct token *token)
@@ -647,11 +709,8 @@ static void renew_token(struct token *token, mtime now)
 		return;
 	if (!is_unanswered)
 		publish_next(token, now);
-	if ((is_unanswered || !token->publishes) && token->top_tag) {
-		token->effects->requeue(token->io, token->top_tag);
-		token->top_tag = 0;
-		token->requeued_at = now;
-	}
+	if ((is_unanswered || !token->publishes) && token->top_tag)
+		requeue_top(token, now);
 }
 
 void token_tick(struct token *token, mtime now)

@@ -134,6 +134,11 @@ bool token_hand_over(struct token *, struct text, mtime now);
  * active; window_named follows, unless the lease is lost before. */
 void token_name_window(struct token *, uint32_t window, mtime now);
 
+/* Find out whether this pool is still the active one, and was all the time: a token is published at
+ * once. True of token_is_proven: it was, when that was asked for last. */
+void token_prove(struct token *, mtime now);
+bool token_is_proven(const struct token *);
+
 /* When to call token_tick; MTIME_NEVER: it has nothing to do. */
 mtime token_deadline(const struct token *);
 void token_tick(struct token *, mtime now);

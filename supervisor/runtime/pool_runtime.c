@@ -419,6 +419,7 @@ void pool_runtime_turn(struct pool_runtime *runtime, mtime now, uint64_t wall_s)
 	pool_step(runtime->pool, now, &event);
 	/* After the pool, so that what it requested in this turn is done in this turn. */
 	consumer_tick(runtime->consumer, now);
+	pool_token_prove(&runtime->token, runtime->consumer, now);
 	if (runtime->consume_link)
 		consume_link_tick(runtime->consume_link, now);
 	workers_flush(runtime->workers);

@@ -258,6 +258,8 @@ struct consumer_config pool_runtime_consumer_config(const struct config_pool *co
 		.keep_route = config->properties,
 		.key = key_source_of(&config->session),
 		.is_ordered = config->session.key != NULL,
+		.has_token = config->session.key != NULL &&
+			     config->session.takeover_delay != MTIME_NEVER,
 		.is_type_checked = config->session.key == NULL,
 		.is_return_free = config->session.delivery_limit == CONFIG_DELIVERY_LIMIT_NONE,
 		.seed = seed,

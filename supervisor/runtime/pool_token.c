@@ -173,6 +173,19 @@ void pool_token_name_window(struct pool_token *token, uint32_t window)
 		token_name_window(token_channel_token(token->channel), window, clock_boot());
 }
 
+void pool_token_prove(struct pool_token *token, struct consumer *consumer, mtime now)
+{
+	bool was_proving = token->is_proving;
+
+	token->is_proving = token->channel && consumer_wants_token(consumer);
+	if (!token->is_proving)
+		return;
+	if (!was_proving)
+		token_prove(token_channel_token(token->channel), clock_boot());
+	if (token_is_proven(token_channel_token(token->channel)))
+		consumer_token_proven(consumer, now);
+}
+
 static void hand_over_sessions(struct pool_token *token)
 {
 	if (token->handover.left_out > 0)

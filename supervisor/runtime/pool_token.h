@@ -3,6 +3,7 @@
 #ifndef RUNTIME_POOL_TOKEN_H
 #define RUNTIME_POOL_TOKEN_H
 
+#include "broker/consumer.h"
 #include "broker/token_channel.h"
 #include "config/config.h"
 #include "core/pool.h"
@@ -22,6 +23,7 @@ struct pool_token {
 	struct guard *guard;             /* borrowed */
 	struct handover_writer handover; /* of the pool's sessions, when it is drained */
 	bool has_named;                  /* the token may name a message */
+	bool is_proving;                 /* the consumer waits for token_is_proven */
 	unsigned lease;                  /* its number with the guard; 0: none */
 	char queue[POOL_TOKEN_QUEUE_MAX + 1];
 	char holder[TOKEN_HOLDER_MAX + 1];
@@ -55,6 +57,10 @@ void pool_token_name(struct pool_token *, const struct session_handover *);
 void pool_token_name_window(struct pool_token *, uint32_t window);
 /* Add a session to what is handed over with the token. */
 void pool_token_hand_over(struct pool_token *, const struct session_handover *);
+/* Let the pool's consumer consume when the pool is proven to be the active one. Called in each
+ * turn.
+ */
+void pool_token_prove(struct pool_token *, struct consumer *, mtime now);
 /* Pass the token on, now that the pool is quiet. True: it is passed on, or there is none. Called in
  * each turn. */
 bool pool_token_has_passed(struct pool_token *);

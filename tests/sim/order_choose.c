@@ -121,6 +121,7 @@ void order_configure_consumer(const struct order *order, struct consumer_config 
 	config->key = (struct key_source){
 		.kind = KEY_HEADER, .header = TEXT("session"), .is_required = order->is_required};
 	config->is_ordered = true;
+	config->has_token = order->has_token;
 	config->is_return_free = order->config.is_return_free;
 }
 

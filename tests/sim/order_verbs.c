@@ -132,9 +132,20 @@ static bool is_only_suspect(const struct held *held)
 	return held->state == HAND_PARKED && held->failures == 0;
 }
 
-static bool is_refused(const struct pool_runtime *runtime, enum session_verb verb, uint8_t key)
+/* A former holder may still run what would be settled. */
+static bool is_disposal_refused(const struct pool_runtime *runtime, uint8_t key)
 {
 	uint32_t failed = find_failed(runtime, key);
+
+	return order_takeover_holds_session(runtime, key) ||
+	       (failed && order_takeover_holds(runtime, &runtime->hand.held[failed]));
+}
+
+static bool is_refused(const struct pool_runtime *runtime, const struct event *event, uint8_t key)
+{
+	uint32_t failed = find_failed(runtime, key);
+	enum session_verb verb = event->session.verb;
+	bool is_end = verb == SESSION_VERB_CLOSE || verb == SESSION_VERB_ABORT;
 	struct session_facts facts;
 
 	if (runtime->pool->tasks.source.request == SOURCE_CLOSE)
@@ -142,7 +153,10 @@ static bool is_refused(const struct pool_runtime *runtime, enum session_verb ver
 	if (verb == SESSION_VERB_RETRY)
 		return !failed || !order_is_fit(runtime, failed);
 	if (verb == SESSION_VERB_SKIP)
-		return !failed || is_only_suspect(&runtime->hand.held[failed]);
+		return !failed || is_only_suspect(&runtime->hand.held[failed]) ||
+		       is_disposal_refused(runtime, key);
+	if (is_end && event->session.queued != SESSION_KEEP && is_disposal_refused(runtime, key))
+		return true;
 	return verb != SESSION_VERB_PAUSE &&
 	       !pool_session_find(runtime->pool, order_key(key), &facts);
 }
@@ -155,7 +169,7 @@ static void command(struct pool_runtime *runtime, enum session_verb verb,
 #undef X
 	struct event event = {.kind = SESSION_COMMAND,
 		.session = {.verb = verb, .queued = queued, .key = order_key(key)}};
-	bool refuses = is_refused(runtime, verb, key);
+	bool refuses = is_refused(runtime, &event, key);
 
 	sim_trace("supervisor %u: %s session %u (%u)", runtime->supervisor->number, names[verb],
 		key, queued);

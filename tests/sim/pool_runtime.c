@@ -226,6 +226,7 @@ void pool_runtime_turn(struct pool_runtime *runtime)
 	pool_step(runtime->pool, now, &event);
 	blame_check_turn(runtime);
 	consumer_tick(runtime->consumer, now);
+	pool_token_prove(&runtime->token, runtime->consumer, now);
 	check_hand(runtime);
 	steer_check(runtime);
 	runtime->turned_at = now;

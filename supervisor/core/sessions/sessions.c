@@ -8,6 +8,7 @@
 
 #define SIZE_AT_FIRST  64
 #define SPARES_MAX     1024
+#define ENDS_PER_TURN  1000
 #define SPARE_KEY_SIZE 40 /* a UUID has 36 */
 
 struct sessions *sessions_new(const struct pool_config *config, struct outbox *outbox)
@@ -175,8 +176,14 @@ static bool came_back(const struct delivery *delivery)
  * comes back waits before all else of its lane. */
 static bool has_come_back(const struct session *session)
 {
-	return came_back(session->front) || came_back(lane_first(&session->lanes[LANE_HIGH])) ||
+	return (came_back(session->front) && !session_is_at_work(session)) ||
+	       came_back(lane_first(&session->lanes[LANE_HIGH])) ||
 	       came_back(lane_first(&session->lanes[LANE_NORMAL]));
+}
+
+bool session_is_held(const struct sessions *sessions, const struct session *session, mtime now)
+{
+	return now < sessions->held_until && has_come_back(session);
 }
 
 static enum session_state state_of(
@@ -197,7 +204,7 @@ static enum session_state state_of(
 		return SESSION_DETACHED;
 	if (!has_place_for(sessions, session))
 		return SESSION_WAITING;
-	if (now < sessions->held_until && has_come_back(session))
+	if (session_is_held(sessions, session, now))
 		return SESSION_HELD;
 	return SESSION_READY;
 }
@@ -693,7 +700,7 @@ static mtime idle_deadline(const struct sessions *sessions)
 
 void sessions_end_idle(struct sessions *sessions, mtime now)
 {
-	while (idle_deadline(sessions) <= now) {
+	for (int i = 0; i < ENDS_PER_TURN && idle_deadline(sessions) <= now; i++) {
 		struct session *session =
 			CONTAINER_OF(list_first(&sessions->idle), struct session, turn.place);
 		end_idle(sessions, session, SESSION_END_IDLE, now);

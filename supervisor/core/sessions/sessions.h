@@ -132,13 +132,15 @@ void sessions_hand_over(const struct sessions *,
  * Without memory it is forgotten. */
 void sessions_take_over(struct sessions *, const struct session_handover *, mtime now);
 
-/* What was redelivered does not run before this time. */
+/* What was redelivered does not run before this time, nor does what comes behind it. */
 void sessions_hold(struct sessions *, mtime until);
+bool session_is_held(const struct sessions *, const struct session *, mtime now);
 /* Another configuration. */
 void sessions_configured(struct sessions *, mtime now);
 /* Begin a turn: wake what is due. */
 void sessions_wake(struct sessions *, mtime now);
-/* End the turn: end the sessions that are idle for long enough. */
+/* End the turn: end the sessions that are idle for long enough. If they are very many, the next
+ * turn, which is due at once, ends the rest. */
 void sessions_end_idle(struct sessions *, mtime now);
 mtime sessions_deadline(const struct sessions *);
 

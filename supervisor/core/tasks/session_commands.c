@@ -21,6 +21,17 @@ static void dispose_waiting(struct tasks *tasks, struct session *session, enum s
 		dispose(tasks, delivery, goes);
 }
 
+/* A former supervisor may still run what came back. If that were settled here, the next message of
+ * the session would run beside it. NULL: it cannot. */
+static const char *refuse_disposal(
+	const struct tasks *tasks, const struct session *session, enum session_queued goes)
+{
+	bool is_held = session_is_held(tasks->sessions, session, tasks->context->now);
+	return is_held && goes != SESSION_KEEP
+		       ? "a former supervisor may still run its task until takeover_delay is over"
+		       : NULL;
+}
+
 static bool has_task_at_work(const struct session *session)
 {
 	return session->state == SESSION_RUNNING;
@@ -36,6 +47,9 @@ static const char *do_drain(struct tasks *tasks, struct session *session, const 
 
 static const char *do_close(struct tasks *tasks, struct session *session, const struct event *event)
 {
+	const char *refusal = refuse_disposal(tasks, session, event->session.queued);
+	if (refusal)
+		return refusal;
 	dispose_waiting(tasks, session, event->session.queued);
 	sessions_end_after(tasks->sessions, session, has_task_at_work(session), SESSION_END_CLOSED,
 		tasks->context->now);
@@ -52,6 +66,9 @@ static const char *do_abort(struct tasks *tasks, struct session *session, const 
 		[SESSION_KEEP] = REST_IS_KEPT,
 	};
 	const struct pool_context *context = tasks->context;
+	const char *refusal = refuse_disposal(tasks, session, event->session.queued);
+	if (refusal)
+		return refusal;
 	dispose_waiting(tasks, session, event->session.queued);
 	if (has_task_at_work(session)) {
 		const struct delivery *front = session->front;
@@ -103,6 +120,9 @@ static const char *do_skip(struct tasks *tasks, struct session *session, const s
 	enum reason reason = session->reason;
 	if (!session->front || has_task_at_work(session) || !reason)
 		return "no failed task is at its front";
+	const char *refusal = refuse_disposal(tasks, session, SESSION_DEAD_LETTER);
+	if (refusal)
+		return refusal;
 	bool is_counted = !session->is_blocked;
 	struct delivery *front =
 		sessions_take_waiting(tasks->sessions, session, tasks->context->now);

@@ -10,6 +10,11 @@
 
 static const struct consumer_config config = {
 	.channel = 1, .queue = TEXT("work"), .declare = DECLARE_ON, .is_ordered = true};
+static const struct consumer_config config_token = {.channel = 1,
+	.queue = TEXT("work"),
+	.declare = DECLARE_ON,
+	.is_ordered = true,
+	.has_token = true};
 static const struct consumer_config config_free = {
 	.channel = 1, .queue = TEXT("work"), .is_ordered = true, .is_return_free = true};
 
@@ -86,6 +91,38 @@ START_TEST(leaving_waits_for_the_acks_and_closes_without_a_cancel)
 	rig_expect("D");
 	ck_assert(!consumer_is_consuming(rig_consumer));
 	ck_assert_int_eq(consumer_deadline(rig_consumer), MTIME_NEVER);
+}
+END_TEST
+
+/* Whether the pool is still the active one is asked on each channel, when nothing else is missing.
+ */
+START_TEST(a_channel_consumes_when_the_token_is_proven)
+{
+	rig_begin(&config_token);
+	open_channel();
+	rig_declared(0, 0);
+	ck_assert(!consumer_wants_token(rig_consumer)); /* nobody asked it to consume */
+	rig_request(SOURCE_CONSUME, 10);
+	ck_assert(!consumer_wants_token(rig_consumer)); /* another one may consume */
+	consumer_token_proven(rig_consumer, 0);
+	rig_declared(0, 0);
+	rig_expect("odmd");
+	ck_assert(consumer_wants_token(rig_consumer));
+	consumer_token_proven(rig_consumer, 0);
+	rig_expect("c");
+	ck_assert(!consumer_wants_token(rig_consumer));
+	consume_ok();
+	rig_closed(541, "INTERNAL_ERROR", 0);
+	rig_request(SOURCE_CONSUME, 10);
+	consumer_tick(rig_consumer, MTIME_MINUTE);
+	open_channel();
+	rig_declared(0, 0);
+	rig_declared(0, 0);
+	rig_expect("Dodmd");
+	ck_assert(consumer_wants_token(rig_consumer));
+	rig_request(SOURCE_LEAVE, 0);
+	ck_assert(!consumer_wants_token(rig_consumer));
+	rig_expect("X");
 }
 END_TEST
 
@@ -583,6 +620,7 @@ static Suite *suite(void)
 		without_the_right_to_look_it_counts_as_alone,
 		limit_is_no_matter_without_the_setting);
 	ADD_CASE(s, "others", NULL, leaving_the_largest_window_passes_the_barrier,
+		a_channel_consumes_when_the_token_is_proven,
 		limit_that_contradicts_the_setting_is_refused,
 		missing_limit_is_warned_of_from_rabbitmq_4_on,
 		foreign_single_active_consumer_is_warned_of_once);

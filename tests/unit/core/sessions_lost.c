@@ -412,6 +412,55 @@ START_TEST(a_fresh_high_message_does_not_overtake_what_is_held)
 }
 END_TEST
 
+#define HELD_WHY "a former supervisor may still run its task until takeover_delay is over"
+
+/* What comes next would run beside it. */
+START_TEST(what_is_held_is_not_disposed_of)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_HELD, false);
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	rig_forget(&rig);
+	keyed_deliver(&rig, "a+");
+	keyed_order_refused(&rig, SESSION_VERB_CLOSE, "a", HELD_WHY);
+	keyed_order_refused(&rig, SESSION_VERB_ABORT, "a", HELD_WHY);
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_KEEP, "a");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_HELD);
+	rig_wait(&rig, 30 * MTIME_SECOND);
+	rig_expect(&rig, "send 0:1");
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_DISCARD, "a");
+	rig_end(&rig);
+}
+END_TEST
+
+/* It comes back as blocked, since its former holders died of it. */
+START_TEST(what_is_held_is_not_skipped)
+{
+	struct rig rig;
+	start_standby(&rig);
+	const struct session_handover blocked = {.key = TEXT("a"),
+		.has_message = true,
+		.is_later = true,
+		.is_blocked = true,
+		.reason = REASON_FAILED};
+	rig_step(&rig, (struct event){.kind = TOKEN_HELD,
+			       .token = {.window = 8,
+				       .delay = 30 * MTIME_SECOND,
+				       .handed = &blocked,
+				       .handed_count = 1}});
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	keyed_deliver(&rig, "a+");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_BLOCKED);
+	keyed_order_refused(&rig, SESSION_VERB_SKIP, "a", HELD_WHY);
+	rig_wait(&rig, 30 * MTIME_SECOND);
+	keyed_order(&rig, SESSION_VERB_SKIP, SESSION_KEEP, "a");
+	rig_end(&rig);
+}
+END_TEST
+
 /* Nobody else can have begun it. */
 START_TEST(what_is_attached_again_is_not_held)
 {
@@ -573,6 +622,7 @@ static Suite *sessions_lost_suite(void)
 	UNIT_CASE(suite, "token", a_standby_has_workers_and_does_not_consume,
 		without_an_orderly_leave_redelivered_ones_wait,
 		a_fresh_high_message_does_not_overtake_what_is_held,
+		what_is_held_is_not_disposed_of, what_is_held_is_not_skipped,
 		what_is_attached_again_is_not_held, without_its_token_a_pool_ends_its_keyed_tasks,
 		without_its_token_a_pool_pauses_no_session,
 		without_its_token_a_pool_goes_on_with_what_has_no_key, a_token_may_be_lost_at_once,

@@ -310,12 +310,148 @@ START_TEST(a_standby_just_leaves)
 {
 	token_publisher_up(token, 0);
 	token_up(token, false, 0);
-	offer_token(1, "other", 7, 3, 0);
 	forget_effects();
 	token_leave(token, 0);
 	expect_effects("");
 	ck_assert_int_eq(token_facts(token).state, TOKEN_LEFT);
 	ck_assert_str_eq(token_state_name(token_facts(token).state), "left");
+}
+END_TEST
+
+/* What was there before goes back to the queue as it is. */
+START_TEST(a_takeover_that_was_not_published_just_leaves)
+{
+	token_up(token, false, 0);
+	offer_token(1, "other", 7, 3, 0);
+	token_leave(token, 0);
+	expect_effects("");
+	ck_assert_int_eq(token_facts(token).state, TOKEN_LEFT);
+}
+END_TEST
+
+/* It publishes its takeover of this token, and leaves before it is the holder. */
+static void leave_while_taking(const struct token_content *found)
+{
+	token_publisher_up(token, 0);
+	token_up(token, false, 0);
+	token_offer(token, 1, found, 0);
+	forget_effects();
+	token_leave(token, 5);
+	ck_assert(token_deadline(token) == 5 + LEASE);
+}
+
+/* Its own token, which is in the queue, too, hides the one before. */
+START_TEST(a_takeover_that_leaves_passes_on_what_it_found)
+{
+	struct token_content found = token_content_of("other", 7, 3);
+
+	found.is_orderly = true;
+	found.delay = min_delay = 9;
+	found.handover = TEXT("keys");
+	leave_while_taking(&found);
+	expect_effects("publish(8.1 orderly keys)");
+	ck_assert(passed_wait == 9);
+	token_confirmed(token, 6);
+	expect_effects("ack(1)");
+	ck_assert_int_eq(token_facts(token).state, TOKEN_LEFT);
+}
+END_TEST
+
+START_TEST(a_takeover_that_leaves_is_no_death)
+{
+	struct token_content found = token_content_of("other", 7, 3);
+
+	found.deaths = 2;
+	found.window = 2 * WINDOW;
+	leave_while_taking(&found);
+	expect_effects("publish(8.1 deaths 2)");
+	ck_assert(passed_wait == DELAY);
+	ck_assert_uint_eq(passed_window, 2 * WINDOW);
+}
+END_TEST
+
+START_TEST(a_takeover_of_a_new_queue_is_no_death)
+{
+	const struct token_content found = token_content_of("", 0, 0);
+
+	leave_while_taking(&found);
+	expect_effects("publish(1.1 orderly)");
+	ck_assert(passed_wait == DELAY);
+}
+END_TEST
+
+/* ---------- proving that it is held ---------- */
+
+START_TEST(a_token_is_proven_by_one_that_is_sent_after_the_question)
+{
+	become_holder();
+	token_tick(token, PERIOD);
+	token_confirmed(token, PERIOD + 1);
+	token_prove(token, PERIOD + 1);
+	expect_effects("publish(1.1) publish(1.2)");
+	offer_token(3, "us", 1, 1, PERIOD + 2);
+	token_confirmed(token, PERIOD + 3);
+	ck_assert(!token_is_proven(token));
+	offer_token(4, "us", 1, 2, PERIOD + 4);
+	ck_assert(token_is_proven(token));
+	token_prove(token, PERIOD + 5);
+	ck_assert(!token_is_proven(token));
+}
+END_TEST
+
+START_TEST(a_requeue_before_the_question_proves_nothing)
+{
+	become_holder();
+	token_tick(token, PERIOD);
+	token_tick(token, 2 * PERIOD);
+	token_prove(token, 2 * PERIOD + 1);
+	expect_effects("publish(1.1) requeue(2) publish(1.2)");
+	offer_token(3, "us", 1, 0, 2 * PERIOD + 2);
+	ck_assert(lease_until == 2 * PERIOD + LEASE);
+	ck_assert(!token_is_proven(token));
+}
+END_TEST
+
+START_TEST(a_token_is_proven_by_itself_while_publishes_are_blocked)
+{
+	become_holder();
+	token_publisher_down(token);
+	token_prove(token, 5);
+	expect_effects("requeue(2)");
+	ck_assert(!token_is_proven(token));
+	offer_token(3, "us", 1, 0, 6);
+	ck_assert(token_is_proven(token));
+	token_down(token);
+	token_up(token, false, 7);
+	token_prove(token, 8);
+	expect_effects(""); /* it has not come back yet */
+	offer_token(1, "us", 1, 0, 9);
+	ck_assert(!token_is_proven(token));
+	token_tick(token, token_deadline(token));
+	expect_effects("requeue(1)");
+	offer_token(2, "us", 1, 0, PERIOD + 9);
+	ck_assert(token_is_proven(token));
+}
+END_TEST
+
+START_TEST(a_standby_proves_nothing)
+{
+	token_publisher_up(token, 0);
+	token_up(token, false, 0);
+	forget_effects();
+	token_prove(token, 1);
+	expect_effects("");
+	ck_assert(!token_is_proven(token));
+}
+END_TEST
+
+START_TEST(a_question_ends_with_the_takeover_of_another)
+{
+	become_holder();
+	token_prove(token, 5);
+	offer_token(3, "other", 2, 0, 6);
+	ck_assert(!token_is_proven(token));
+	ck_assert(!token_facts(token).is_held);
 }
 END_TEST
 
@@ -456,7 +592,14 @@ static Suite *suite(void)
 		ten_minutes_of_life_forget_the_deaths, what_is_left_of_a_wait_is_passed_on,
 		a_wait_that_is_over_is_not_passed_on, a_wait_goes_on_after_a_lost_lease,
 		a_holder_leaves_by_an_orderly_token, a_leave_is_published_again_on_another_channel,
-		a_leave_without_a_broker_ends, a_standby_just_leaves, a_handover_is_bounded,
+		a_leave_without_a_broker_ends, a_standby_just_leaves,
+		a_takeover_that_was_not_published_just_leaves,
+		a_takeover_that_leaves_passes_on_what_it_found, a_takeover_that_leaves_is_no_death,
+		a_takeover_of_a_new_queue_is_no_death,
+		a_token_is_proven_by_one_that_is_sent_after_the_question,
+		a_requeue_before_the_question_proves_nothing,
+		a_token_is_proven_by_itself_while_publishes_are_blocked, a_standby_proves_nothing,
+		a_question_ends_with_the_takeover_of_another, a_handover_is_bounded,
 		a_handover_reaches_the_next_holder_of_a_dead_one,
 		a_handover_is_confirmed_by_the_latest_publish_only,
 		a_handover_before_the_takeover_waits_for_the_next_token,

@@ -106,6 +106,6 @@ void keyed_order(
 
 void keyed_order_refused(struct rig *rig, enum session_verb verb, const char *key, const char *why)
 {
-	order(rig, verb, SESSION_KEEP, key);
+	order(rig, verb, SESSION_DEAD_LETTER, key);
 	ck_assert_str_eq(rig->what, why);
 }
