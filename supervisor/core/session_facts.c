@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
-/* Sessions that oldest_wait looks at although they came at the same time as the one before. */
-#define EQUAL_MAX 64
+/* Sessions that oldest_wait looks at although they show nothing about those behind them. */
+#define PASSED_MAX 64
 
 /* What waits in them cannot run before something else has happened. */
 static const enum session_state stuck[] = {SESSION_PARKED, SESSION_BLOCKED, SESSION_PAUSED,
@@ -13,22 +13,27 @@ static const enum session_state stuck[] = {SESSION_PARKED, SESSION_BLOCKED, SESS
 
 /* Sessions that go on with their turn stand at the head, the latest first; behind them stand the
  * others in the order in which they came. So `since` falls to the oldest one, and rises from there
- * on. Many may have come at the same time. */
+ * on. Many may have come at the same time, and those that an order moved to the head at any. */
 static mtime oldest_wait(const struct sessions *sessions)
 {
-	mtime oldest = MTIME_NEVER;
-	int equal = 0;
+	mtime oldest = MTIME_NEVER, oldest_moved = MTIME_NEVER;
+	int passed = 0;
 	for (const struct link *link = sessions->ring.next;
-		link != &sessions->ring && equal < EQUAL_MAX; link = link->next) {
+		link != &sessions->ring && passed < PASSED_MAX; link = link->next) {
 		if (link == &sessions->unkeyed.place)
 			continue;
-		mtime since = CONTAINER_OF(link, struct session, turn.place)->since;
-		if (since > oldest)
+		const struct session *session = CONTAINER_OF(link, struct session, turn.place);
+		if (session->is_ending) {
+			oldest_moved = mtime_min(oldest_moved, session->since);
+			passed++;
+			continue;
+		}
+		if (session->since > oldest)
 			break;
-		equal += since == oldest;
-		oldest = since;
+		passed += session->since == oldest;
+		oldest = session->since;
 	}
-	return oldest;
+	return mtime_min(oldest, oldest_moved);
 }
 
 struct session_counts pool_session_counts(const struct pool *pool)
@@ -56,12 +61,16 @@ struct session_counts pool_session_counts(const struct pool *pool)
 	return counts;
 }
 
-static uint32_t length(const struct link *list)
+/* How many wait in the high lane. The shorter lane is counted: the other one may be long. */
+static uint32_t count_high(const struct session *session, uint32_t both)
 {
+	const struct link *high = &session->lanes[LANE_HIGH].waiting;
+	const struct link *normal = &session->lanes[LANE_NORMAL].waiting;
+	const struct link *one = high->next, *other = normal->next;
 	uint32_t count = 0;
-	for (const struct link *link = list->next; link != list; link = link->next)
+	for (; one != high && other != normal; one = one->next, other = other->next)
 		count++;
-	return count;
+	return one == high ? count : both - count;
 }
 
 static mtime due(const struct sessions *sessions, const struct session *session)
@@ -83,6 +92,9 @@ struct session_facts pool_session_facts(const struct pool *pool, uint32_t number
 	const struct sessions *sessions = pool->tasks.sessions;
 	assert(sessions && number < sessions->count);
 	const struct session *session = sessions->all[number];
+	bool is_front_queued = session->front && session->front->state == DELIVERY_QUEUED;
+	uint32_t in_lanes = session->waiting - is_front_queued;
+	uint32_t high = count_high(session, in_lanes);
 	return (struct session_facts){
 		.number = number,
 		.life = session->life,
@@ -95,8 +107,8 @@ struct session_facts pool_session_facts(const struct pool *pool, uint32_t number
 		.is_paused = session->is_paused,
 		.is_ending = session->is_ending,
 		.ending = session->ending,
-		.high = length(&session->lanes[LANE_HIGH].waiting),
-		.normal = length(&session->lanes[LANE_NORMAL].waiting),
+		.high = high,
+		.normal = in_lanes - high,
 		.front = session->front,
 	};
 }

@@ -202,6 +202,7 @@ void order_begin(struct pool_runtime *runtime)
 	hand->passed = 0;
 	order_takeover_forget(hand);
 	order_turns_begin(hand);
+	hand->named = (struct naming_seen){0};
 }
 
 /* What it had done and not acked is done again. */
@@ -298,6 +299,7 @@ void order_stepped(struct pool_runtime *runtime, const struct event *event)
 		return;
 	order_turns_check(runtime);
 	order_facts_check(runtime);
+	order_takeover_check(runtime);
 }
 
 bool order_is_at_rest(const struct pool_runtime *runtime)

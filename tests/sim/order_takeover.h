@@ -57,6 +57,8 @@ void order_takeover_sent(struct pool_runtime *, uint32_t id);
 void order_takeover_names(struct pool_runtime *, const struct session_handover *);
 /* True: its token names a message, which would be to blame for a death. */
 bool order_takeover_has_named(const struct pool_runtime *);
+/* At the end of a turn: the token names no message that has ended. */
+void order_takeover_check(const struct pool_runtime *);
 /* The pool passes something on; and it closes its channel for good. */
 void order_takeover_passes(struct pool_runtime *, const struct session_handover *);
 void order_takeover_closes(const struct pool_runtime *);

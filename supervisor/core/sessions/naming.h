@@ -12,6 +12,7 @@ struct naming {
 	mtime until;    /* 0: not now */
 	uint64_t tag;   /* of the message that is named, or is to be; 0: none */
 	uint32_t epoch; /* of the tag */
+	uint64_t life;  /* of its session */
 	bool is_named;  /* TOKEN_NAMED has come */
 	bool is_sent;   /* it is in a pipe */
 };

@@ -392,6 +392,15 @@ static void end_life(struct sessions *sessions, struct session *session, mtime n
 	session_update(sessions, session, now);
 }
 
+void session_expect_no_more(struct sessions *sessions, struct session *session, mtime now)
+{
+	uint32_t left = session->waiting + session_is_at_work(session);
+	if (!session->is_ending || session->ends_after <= left)
+		return;
+	session->ends_after = left;
+	end_life(sessions, session, now);
+}
+
 /* ---------- tasks that wait, and the ring ---------- */
 
 void sessions_append(struct sessions *sessions, struct delivery *delivery, mtime now)

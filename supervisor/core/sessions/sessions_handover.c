@@ -54,6 +54,30 @@ static struct session_handover handover_of(
 	return handover;
 }
 
+/* What has not come back yet is handed on as it was found. */
+static struct session_handover handover_of_inherited(
+	const struct session *session, const struct inherited *inherited)
+{
+	struct session_handover handover = {.key = session_key(session),
+		.is_paused = session->is_paused,
+		.has_message = true,
+		.is_high = inherited->is_high,
+		.is_later = inherited->is_later,
+		.is_blocked = inherited->is_blocked,
+		.is_poison = inherited->is_poison,
+		.reason = inherited->reason,
+		.wait = inherited->wait,
+		.attempt = inherited->attempt,
+		.slice = inherited->slice,
+		.has_rest = inherited->rest != NULL};
+	if (inherited->rest) {
+		handover.body = inherited->rest->body;
+		handover.headers = inherited->rest->headers;
+		handover.content_type = inherited->rest->content_type;
+	}
+	return handover;
+}
+
 void sessions_hand_over(const struct sessions *sessions,
 	void (*hand_over)(void *io, const struct session_handover *), void *io, mtime now)
 {
@@ -70,6 +94,10 @@ void sessions_hand_over(const struct sessions *sessions,
 			if (!has_past(session, with_past[at]))
 				continue;
 			handover = handover_of(session, with_past[at], now);
+			hand_over(io, &handover);
+		}
+		for (const struct inherited *at = session->inherited; at; at = at->next) {
+			handover = handover_of_inherited(session, at);
 			hand_over(io, &handover);
 		}
 	}

@@ -30,6 +30,9 @@ void session_update(struct sessions *, struct session *, mtime now);
 void session_count_waiting(struct sessions *, struct session *, uint32_t difference);
 /* End it if only an ack was missing. */
 void session_end_if_over(struct sessions *, struct session *, mtime now);
+/* What was given up comes again as a new message, or never: an order to end does not wait for it.
+ * The session must not end now. */
+void session_expect_no_more(struct sessions *, struct session *, mtime now);
 /* Release the settled deliveries at the head of the lane, and this one if it waits for none. */
 void lane_release(struct lane *, struct delivery *settled);
 

@@ -97,8 +97,9 @@ static void give_up_lane(
 		advance(sessions, lane);
 		give_up(sessions, delivery, now);
 	}
-	session->unacked--;
 	session_update(sessions, session, now);
+	session_expect_no_more(sessions, session, now);
+	session->unacked--;
 	session_end_if_over(sessions, session, now);
 }
 

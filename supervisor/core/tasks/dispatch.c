@@ -358,6 +358,11 @@ static void end_wait(struct pipe *pipe)
 	pipe->closed &= ~(unsigned)PIPE_HELD_UP;
 }
 
+static bool is_name_of(const struct naming *naming, const struct delivery *delivery)
+{
+	return naming->tag == delivery->tag && naming->epoch == delivery->source->epoch;
+}
+
 /* Move the delivery, which was taken from those that wait, into the pipe. */
 static void into_pipe(
 	struct dispatch *dispatch, struct delivery *delivery, struct pipe *pipe, mtime now)
@@ -376,18 +381,21 @@ static void into_pipe(
 	}
 	set_load(dispatch, pipe, (uint16_t)(pipe->load + 1));
 	dispatch->is_exclusive = settle_is_exclusive(delivery);
-	struct naming *naming = &dispatch->naming;
-	if (naming->is_named && naming->tag == delivery->tag &&
-		naming->epoch == delivery->source->epoch)
-		delivery->is_named = naming->is_sent = true;
+	if (is_name_of(&dispatch->naming, delivery))
+		delivery->is_named = dispatch->naming.is_sent = true;
 }
 
-/* What was named has ended: if this supervisor dies now, that was not the cause. */
-static void forget_name(struct dispatch *dispatch, struct delivery *delivery)
+/* If this supervisor dies now, what was named was not the cause. */
+static void forget_name(struct dispatch *dispatch)
 {
-	delivery->is_named = false;
 	dispatch->naming = (struct naming){.until = dispatch->naming.until};
 	dispatch->effects->name(dispatch->io, NULL);
+}
+
+static void forget_unsent_name(struct dispatch *dispatch)
+{
+	if (dispatch->naming.tag && !dispatch->naming.is_sent)
+		forget_name(dispatch);
 }
 
 static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
@@ -403,7 +411,8 @@ static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
 	number_table_remove(&dispatch->by_id, &delivery->open);
 	list_remove(&delivery->place);
 	if (delivery->is_named)
-		forget_name(dispatch, delivery);
+		forget_name(dispatch);
+	delivery->is_named = false;
 	delivery->pipe = NULL;
 	set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
 }
@@ -499,6 +508,12 @@ void dispatch_named(struct dispatch *dispatch)
 	dispatch->naming.is_named = true;
 }
 
+void dispatch_end_careful(struct dispatch *dispatch, mtime now)
+{
+	if (now >= dispatch->naming.until)
+		forget_unsent_name(dispatch);
+}
+
 mtime dispatch_deadline(const struct dispatch *dispatch, mtime now)
 {
 	const struct naming *naming = &dispatch->naming;
@@ -511,10 +526,12 @@ static bool is_named(struct dispatch *dispatch, const struct delivery *delivery)
 	struct naming *naming = &dispatch->naming;
 	if (naming->is_sent)
 		return false;
-	uint32_t epoch = delivery->source->epoch;
-	if (naming->tag == delivery->tag && naming->epoch == epoch)
+	if (is_name_of(naming, delivery))
 		return naming->is_named;
-	*naming = (struct naming){.until = naming->until, .tag = delivery->tag, .epoch = epoch};
+	*naming = (struct naming){.until = naming->until,
+		.tag = delivery->tag,
+		.epoch = delivery->source->epoch,
+		.life = delivery->session->life};
 	dispatch->effects->name(
 		dispatch->io, &(struct session_handover){.key = session_key(delivery->session),
 				      .has_message = true,
@@ -523,11 +540,12 @@ static bool is_named(struct dispatch *dispatch, const struct delivery *delivery)
 	return false;
 }
 
-/* A name is found by its lane, so it is given only to the message that would come back first. */
+/* A name is found by its lane, so it is given only to the message that would come back first. One
+ * that no worker gets needs none. */
 static inline bool may_send(struct dispatch *dispatch, const struct delivery *delivery, mtime now)
 {
-	bool needs_name =
-		now < dispatch->naming.until && delivery->session && delivery->redelivered;
+	bool needs_name = now < dispatch->naming.until && delivery->session &&
+			  delivery->redelivered && !delivery->invalid;
 	return !needs_name || (lane_has_first(delivery) && is_named(dispatch, delivery));
 }
 
@@ -588,6 +606,7 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 		unqueue(dispatch, delivery, now);
 		if (result == SEND_TOO_LARGE) {
 			delivery->invalid = REASON_TOO_LARGE;
+			forget_unsent_name(dispatch);
 			*ret_invalid = delivery;
 			return DISPATCH_INVALID;
 		}
@@ -698,6 +717,8 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 void dispatch_withdraw(struct dispatch *dispatch, const struct session *session, mtime now)
 {
 	struct delivery *front = session->front;
+	if (dispatch->naming.life == session->life)
+		forget_unsent_name(dispatch);
 	if (session->state != SESSION_RUNNING || front->state != DELIVERY_QUEUED)
 		return;
 	unlist(dispatch, front);
@@ -717,7 +738,7 @@ static void lose_delivery(struct dispatch *dispatch, struct delivery *delivery, 
 	if (delivery->session)
 		withdraw(dispatch, delivery, now);
 	else if (waits)
-		unqueue(dispatch, delivery, now);
+		unlist(dispatch, delivery);
 	if (waits && !(dispatch->sessions && runs_alone(dispatch, delivery))) {
 		source_forget(delivery);
 		delivery_free(delivery);
@@ -732,8 +753,11 @@ static void lose_delivery(struct dispatch *dispatch, struct delivery *delivery, 
 void dispatch_source_down(struct dispatch *dispatch, struct source *source, mtime now)
 {
 	struct link *before;
+	forget_unsent_name(dispatch);
 	for (struct link *link = source->unacked.prev; link != &source->unacked; link = before) {
 		before = link->prev;
 		lose_delivery(dispatch, CONTAINER_OF(link, struct delivery, unacked), now);
 	}
+	if (dispatch->sessions && list_is_empty(&dispatch->queued))
+		sessions_unkeyed_begins(dispatch->sessions, *dispatch->last_id, true);
 }

@@ -95,6 +95,8 @@ enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack
 void dispatch_be_careful(struct dispatch *, mtime until);
 /* TOKEN_NAMED */
 void dispatch_named(struct dispatch *);
+/* Begin a turn: after that time no name is needed. */
+void dispatch_end_careful(struct dispatch *, mtime now);
 /* When tasks can be sent without a name again; MTIME_NEVER: now. */
 mtime dispatch_deadline(const struct dispatch *, mtime now);
 /* The tasks that the worker has begun, also after dispatch_slot_stop. */

@@ -254,6 +254,7 @@ void tasks_begin_turn(struct tasks *tasks)
 {
 	if (tasks->sessions)
 		sessions_wake(tasks->sessions, tasks->context->now);
+	dispatch_end_careful(&tasks->dispatch, tasks->context->now);
 	tasks->send_again = MTIME_NEVER;
 	outbox_tick(&tasks->outbox, tasks->context->now);
 }

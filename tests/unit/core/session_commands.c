@@ -489,6 +489,27 @@ START_TEST(the_oldest_wait_is_not_that_of_the_first)
 }
 END_TEST
 
+/* An order moves a session to the head that has waited for less than one behind it. */
+START_TEST(the_oldest_wait_is_not_that_of_a_drained_session)
+{
+	struct rig rig;
+	mtime came;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a a");
+	rig_wait(&rig, MTIME_SECOND);
+	keyed_deliver(&rig, "b");
+	came = rig.now;
+	rig_wait(&rig, MTIME_SECOND);
+	keyed_deliver(&rig, "c");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_answer(&rig, 0, 200); /* a stands before b and c */
+	rig_step(&rig, (struct event){.kind = SESSION_COMMAND,
+			       .session = {.verb = SESSION_VERB_DRAIN, .key = TEXT("c")}});
+	ck_assert_int_eq(pool_session_counts(rig.pool).oldest_wait, came);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(the_tasks_of_a_session_are_listed)
 {
 	struct rig rig;
@@ -642,7 +663,8 @@ static Suite *session_commands_suite(void)
 		what_cannot_be_done_is_refused, an_unfit_message_is_not_retried,
 		a_pool_without_sessions_refuses, a_pool_whose_channel_closes_refuses,
 		the_tasks_of_a_session_are_listed, a_list_may_end_with_the_task_that_runs,
-		the_oldest_wait_is_not_that_of_the_first, failed_attempts_are_counted,
+		the_oldest_wait_is_not_that_of_the_first,
+		the_oldest_wait_is_not_that_of_a_drained_session, failed_attempts_are_counted,
 		what_continues_has_not_failed, orders_are_shown_until_they_are_carried_out);
 	return suite;
 }

@@ -356,7 +356,7 @@ START_TEST(a_name_is_not_for_another_message)
 	start_after_deaths(&rig);
 	keyed_deliver(&rig, "a+ b+");
 	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "a");
-	rig_expect(&rig, "name a, name b");
+	rig_expect(&rig, "name a, name none, name b");
 	name(&rig, "send 0:2"); /* the runtime reports the latest name only */
 	rig_end(&rig);
 }
@@ -437,7 +437,64 @@ START_TEST(the_end_of_ten_minutes_is_a_deadline)
 	rig_expect(&rig, "name a");
 	ck_assert_int_le(pool_deadline(rig.pool), rig.now + MTIME_MINUTE);
 	rig_wait(&rig, MTIME_MINUTE);
-	rig_expect(&rig, "send 0:1");
+	rig_expect(&rig, "name none, send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* It is given up without a name, so that none is left when it is gone. */
+START_TEST(an_unfit_message_is_not_named)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	const struct session_handover poison = {
+		.key = TEXT("a"), .has_message = true, .is_poison = true};
+	rig_step(&rig,
+		(struct event){.kind = TOKEN_HELD,
+			.token = {.deaths = 3, .window = 8, .handed = &poison, .handed_count = 1}});
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "publish 1 dead 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_name_of_a_message_that_is_disposed_of_is_forgotten)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+");
+	name(&rig, "name a, send 0:1");
+	keyed_deliver(&rig, "b+");
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "name none, name b, ack 1");
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_DISCARD, "b");
+	rig_expect(&rig, "name none, ack 2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_name_of_a_message_that_is_too_large_is_forgotten)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	rig.send = SEND_TOO_LARGE;
+	keyed_deliver(&rig, "a+");
+	name(&rig, "name a, name none, publish 1 dead 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_name_of_a_message_whose_channel_is_lost_is_forgotten)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "name a");
+	keyed_lose_channel(&rig);
+	rig_expect(&rig, "name none, consume 8");
+	keyed_deliver(&rig, "a=1+");
+	rig_expect(&rig, "name a");
 	rig_end(&rig);
 }
 END_TEST
@@ -462,6 +519,25 @@ START_TEST(what_an_empty_queue_does_not_give_back_is_forgotten_after_a_minute)
 	ck_assert(keyed_exists(&rig, "a"));
 	rig_wait(&rig, MTIME_MINUTE);
 	ck_assert(!keyed_exists(&rig, "a"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* The pool leaves before it has consumed. */
+START_TEST(what_has_not_come_back_is_handed_on)
+{
+	struct rig rig;
+	struct session_handover rest = parked;
+	rest.is_high = true;
+	rest.has_rest = true;
+	rest.body = TEXT("rest");
+	rest.key = TEXT("b");
+	const struct session_handover handed[] = {
+		parked, rest, {.key = TEXT("c"), .has_message = true, .is_poison = true}};
+	start_standby(&rig);
+	hold(&rig, handed, 3);
+	expect_handed(&rig, "hand over a normal 2 later 6000, hand over b high 2 later rest 6000, "
+			    "hand over c normal 0 first poison 0, close");
 	rig_end(&rig);
 }
 END_TEST
@@ -492,13 +568,16 @@ static Suite *session_handover_suite(void)
 		the_end_of_ten_minutes_is_a_deadline,
 		a_name_is_not_for_a_message_of_another_channel, a_suspect_is_named_again,
 		messages_without_a_key_need_no_name, a_name_is_not_for_another_message,
-		a_message_that_killed_its_supervisor_is_given_up);
+		a_message_that_killed_its_supervisor_is_given_up, an_unfit_message_is_not_named,
+		the_name_of_a_message_that_is_disposed_of_is_forgotten,
+		the_name_of_a_message_that_is_too_large_is_forgotten,
+		the_name_of_a_message_whose_channel_is_lost_is_forgotten);
 	UNIT_CASE(suite, "take over", attempts_and_the_wait_go_on, a_fresh_message_inherits_nothing,
 		lanes_inherit_apart, a_past_waits_for_its_lane_and_its_turn,
 		a_failure_without_an_attempt_can_be_skipped, a_blocked_session_stays_blocked,
 		a_paused_session_stays_paused,
 		what_an_empty_queue_does_not_give_back_is_forgotten_after_a_minute,
-		what_never_comes_back_is_freed);
+		what_never_comes_back_is_freed, what_has_not_come_back_is_handed_on);
 	TCase *memory = tcase_create("memory");
 	tcase_add_loop_test(
 		memory, without_memory_a_past_is_forgotten, 0, sizeof lacks / sizeof *lacks);

@@ -145,6 +145,41 @@ START_TEST(what_was_purged_is_given_up_after_a_minute)
 }
 END_TEST
 
+/* The idle time of an hour does not count: the order ends the session. */
+START_TEST(an_order_to_end_does_not_wait_for_what_was_given_up)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.session.idle = 60 * MTIME_MINUTE;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "b a a");
+	keyed_order(&rig, SESSION_VERB_DRAIN, SESSION_KEEP, "a");
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "b=1+");
+	rig_wait(&rig, MTIME_MINUTE);
+	ck_assert(!keyed_exists(&rig, "a"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* What they would have taken of their turn is not counted. */
+START_TEST(tasks_without_a_key_that_are_lost_use_up_no_turn)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.session.quantum = 2;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a b - - - - -");
+	keyed_lose_channel(&rig);
+	rig_forget(&rig);
+	ck_assert_uint_eq(pool_session_counts(rig.pool).used_up, 0);
+	keyed_deliver(&rig, "a=1+ b=2+ -=3+");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 2");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_reply_stays_in_the_outbox)
 {
 	struct rig rig;
@@ -614,6 +649,8 @@ static Suite *sessions_lost_suite(void)
 		what_was_given_up_is_dropped_when_it_ends_and_its_session_waits,
 		a_fresh_message_gives_up_all_that_is_detached,
 		what_was_purged_is_given_up_after_a_minute,
+		an_order_to_end_does_not_wait_for_what_was_given_up,
+		tasks_without_a_key_that_are_lost_use_up_no_turn,
 		nothing_is_given_up_while_the_window_is_full,
 		a_reply_that_was_sent_is_dropped_when_its_task_is_given_up,
 		a_reply_that_was_not_sent_is_not_when_its_task_is_given_up,

@@ -168,9 +168,10 @@ static void rig_on_hand_over(void *io, const struct session_handover *handover)
 	rig_note(rig->done, "hand over %.*s%s", TEXT_ARGS(handover->key),
 		handover->is_paused ? " paused" : "");
 	if (handover->has_message)
-		rig_note(rig->done, " %s %u %s%s%s %lld", handover->is_high ? "high" : "normal",
+		rig_note(rig->done, " %s %u %s%s%s%s %lld", handover->is_high ? "high" : "normal",
 			handover->attempt, handover->is_later ? "later" : "first",
 			handover->is_blocked ? " blocked" : "", handover->has_rest ? " rest" : "",
+			handover->is_poison ? " poison" : "",
 			(long long)(handover->wait / MTIME_MS));
 }
 
