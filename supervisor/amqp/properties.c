@@ -1,6 +1,8 @@
 #include "amqp/properties.h"
 #include "amqp/cursor.h"
 
+#include <assert.h>
+
 static const char types[PROPERTY_COUNT] = {
 #define X(property, type) type,
 	PROPERTIES(X)
@@ -53,6 +55,7 @@ enum rc properties_parse(struct text raw, struct properties *ret)
 
 void properties_set(struct properties *properties, enum property property, struct text value)
 {
+	assert(types[property] != 's' || value.len <= SHORT_STRING_MAX);
 	properties->present |= (uint16_t)(1u << property);
 	properties->value[property] = value;
 }

@@ -6,6 +6,9 @@
 
 #include "base/buf.h"
 
+/* Bytes of a short string (AMQP 0-9-1, section 4.2.5.3). */
+#define SHORT_STRING_MAX 255
+
 /* In the order of the wire (AMQP 0-9-1, basic class). */
 #define PROPERTIES(X)                                                                              \
 	X(PROPERTY_CONTENT_TYPE, 's')                                                              \
@@ -44,7 +47,8 @@ static inline bool properties_has(const struct properties *p, enum property prop
 /* Parse raw into slices; the inside of the header table is not checked (see table_check).
  * RC_MALFORMED: lengths or flags that do not fit. ret points into raw. */
 enum rc properties_parse(struct text raw, struct properties *ret) MUST_CHECK;
-/* Set one property; value is borrowed. A string has at most 255 bytes; more is the caller's bug. */
+/* Set one property; value is borrowed. A string has at most SHORT_STRING_MAX bytes; more is the
+ * caller's bug. */
 void properties_set(struct properties *, enum property, struct text value);
 void properties_clear(struct properties *, enum property);
 /* Append the flags word and the values, in the form of a content header. */

@@ -30,7 +30,6 @@
 #define ALONE_LOG   (10 * MTIME_SECOND) /* then it is another client's */
 
 #define CODE_PRECONDITION_FAILED 406
-#define SHORT_STRING_MAX         255
 
 #define CONSUMER_STATES(X)                                                                         \
 	X(OFFLINE) /* no connection */                                                             \

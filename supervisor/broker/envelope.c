@@ -5,7 +5,6 @@
 #include "message/copy.h"
 #include <string.h>
 
-#define SHORT_STRING_MAX 255
 /* The lowest one that is high, for quorum queues of RabbitMQ 4, too. */
 #define PRIORITY_HIGH  5
 #define HEADERS_LIMIT  (1024 * 1024)

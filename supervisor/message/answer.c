@@ -7,8 +7,6 @@
 #include "message/value_field.h"
 #include "wire/value.h"
 
-#define SHORT_STRING_MAX 255
-
 /* An answer as read from the frame; texts are borrowed from the frame. */
 struct answer {
 	struct text body, reply_queue, content_type;
@@ -244,8 +242,7 @@ static void read_headers(struct answer *answer, uint32_t size_max, struct buf *o
 	if (out->failed)
 		return;
 	struct text table = buf_text(out);
-	if (reader.invalid || table_check(table) != RC_OK ||
-		table_count(table, true) > REPLY_FIELDS_MAX) {
+	if (reader.invalid || !reply_headers_fit(table)) {
 		answer->invalid = true;
 		buf_truncate(out, 0);
 	}

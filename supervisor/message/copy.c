@@ -10,7 +10,6 @@
 #define PERSISTENT         TEXT("\2")
 #define FRAME_OVERHEAD     8  /* type, channel, length and end octet of a frame */
 #define HEADER_FRAME_FIXED 12 /* class, weight and body size, in front of the properties */
-#define SHORT_STRING_MAX   255
 /* RabbitMQ's name for "this channel's own replies": publishing it as reply_to from a channel that
  * has no such consumer closes the channel. */
 #define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
@@ -18,6 +17,11 @@
 typedef uint32_t property_set;
 #define BIT(property)  (UINT32_C(1) << (property))
 #define ALL_PROPERTIES (~UINT32_C(0))
+
+bool reply_headers_fit(struct text table)
+{
+	return table_check(table) == RC_OK && table_count(table, true) <= REPLY_FIELDS_MAX;
+}
 
 static property_set kept_in(enum parcel_kind kind)
 {

@@ -19,6 +19,9 @@
 /* Maximum of fields in a worker's reply, so that what we add, and a trace, still fit. */
 #define REPLY_FIELDS_MAX (COPY_FIELDS_MAX - 8)
 
+/* True: a worker may set this header table in an answer; it is valid and not too large. */
+bool reply_headers_fit(struct text table);
+
 struct copy_options {
 	struct text queue;       /* the pool's own */
 	struct text dead_letter; /* its dead-letter queue */

@@ -1,13 +1,14 @@
 #include "message/handover.h"
 
 #include "base/utf8.h"
+#include "message/copy.h"
 #include "message/pack.h"
+#include "message/session_key.h"
 #include "wire/value.h"
 
 #include <stdlib.h>
 
-#define KEY_SIZE_MAX 255
-#define WAIT_MS_MAX  (INT64_MAX / MTIME_MS)
+#define WAIT_MS_MAX (INT64_MAX / MTIME_MS)
 /* An array's head and its longest length. */
 #define HEAD_SIZE_MAX 5
 
@@ -103,20 +104,27 @@ static int64_t take_number(struct reader *reader, int64_t max)
 	return is_valid ? value.integer : 0;
 }
 
-/* Text or bytes; *ret_is_nil may be NULL. */
-static struct text take_text(struct reader *reader, bool *ret_is_nil)
+/* Text, bytes, or nil. */
+static struct text take_optional_text(struct reader *reader, bool *ret_is_there)
 {
 	struct wire_value value = take_value(reader);
 	bool is_text = value.type == WIRE_STR || value.type == WIRE_BIN;
-	if (ret_is_nil)
-		*ret_is_nil = value.type == WIRE_NIL;
-	reader->has_failed |= !is_text && !(ret_is_nil && value.type == WIRE_NIL);
+	*ret_is_there = is_text;
+	reader->has_failed |= !is_text && value.type != WIRE_NIL;
 	return is_text ? text_of(value.bytes.ptr, value.bytes.len) : TEXT_NONE;
+}
+
+static struct text take_text(struct reader *reader)
+{
+	bool is_there;
+	struct text text = take_optional_text(reader, &is_there);
+	reader->has_failed |= !is_there;
+	return text;
 }
 
 static enum reason take_reason(struct reader *reader)
 {
-	struct text name = take_text(reader, NULL);
+	struct text name = take_text(reader);
 	for (int reason = 0; reason < REASON_COUNT; reason++)
 		if (text_is(name, text_from(reason_name((enum reason)reason))))
 			return (enum reason)reason;
@@ -124,15 +132,28 @@ static enum reason take_reason(struct reader *reader)
 	return REASON_NONE;
 }
 
+/* What answer_read accepts of a worker that hands back the rest of its work; or nothing. */
+static void take_rest(struct reader *reader, struct session_handover *ret)
+{
+	bool has_body, has_headers, has_type;
+	ret->body = take_optional_text(reader, &has_body);
+	ret->headers = take_optional_text(reader, &has_headers);
+	ret->content_type = take_optional_text(reader, &has_type);
+	ret->has_rest = has_body;
+	reader->has_failed |= has_headers != has_body || has_type != has_body;
+	reader->has_failed |= ret->content_type.len > SHORT_STRING_MAX;
+	reader->has_failed |= !reply_headers_fit(ret->headers);
+}
+
 static void take_one(struct reader *reader, struct session_handover *ret)
 {
 	struct wire_value head = take_value(reader);
-	bool is_nil, is_key;
+	bool is_key;
 	reader->has_failed |= head.type != WIRE_ARRAY || head.count != HANDOVER_MEMBERS;
 	if (reader->has_failed)
 		return;
-	*ret = (struct session_handover){.key = take_text(reader, NULL)};
-	is_key = ret->key.len > 0 && ret->key.len <= KEY_SIZE_MAX && utf8_is_valid(ret->key);
+	*ret = (struct session_handover){.key = take_text(reader)};
+	is_key = ret->key.len > 0 && ret->key.len <= SESSION_KEY_MAX && utf8_is_valid(ret->key);
 	reader->has_failed |= !is_key;
 	int64_t flags = take_number(reader, ALL_FLAGS);
 	ret->is_paused = flags & IS_PAUSED;
@@ -145,11 +166,7 @@ static void take_one(struct reader *reader, struct session_handover *ret)
 	ret->wait = take_number(reader, WAIT_MS_MAX) * MTIME_MS;
 	ret->attempt = (uint16_t)take_number(reader, UINT16_MAX);
 	ret->slice = (uint32_t)take_number(reader, UINT32_MAX);
-	ret->body = take_text(reader, &is_nil);
-	ret->headers = take_text(reader, &is_nil);
-	ret->content_type = take_text(reader, &is_nil);
-	ret->has_rest = !is_nil;
-	reader->has_failed |= ret->headers.len > 0 && table_check(ret->headers) != RC_OK;
+	take_rest(reader, ret);
 	reader->has_failed |= ret->is_blocked && !ret->is_later;
 }
 

@@ -3,9 +3,8 @@
 #include "message/copy.h"
 #include "message/names.h"
 
-#define PERSISTENT       TEXT("\2")
-#define FRAME_FIXED      (8 + 12) /* frame, and the content header in front of the properties */
-#define SHORT_STRING_MAX 255
+#define PERSISTENT  TEXT("\2")
+#define FRAME_FIXED (8 + 12) /* frame, and the content header in front of the properties */
 
 bool replay_last_death(struct text headers, struct text name, struct table_field *ret)
 {

@@ -3,6 +3,8 @@
 #include "unit/support/amqp/peer.h"
 #include "unit/unit.h"
 
+#include <signal.h>
+
 #define CLASS_BASIC 60
 
 static struct buf bytes;
@@ -170,6 +172,19 @@ START_TEST(changes_are_written)
 }
 END_TEST
 
+/* Written with a shorter length, the rest of it would be read as other properties. */
+START_TEST(a_string_that_is_too_long_aborts)
+{
+	static const char longest[SHORT_STRING_MAX + 1];
+	struct properties p = {0};
+
+	properties_set(&p, PROPERTY_CONTENT_TYPE, text_of(longest, SHORT_STRING_MAX));
+	properties_write(&p, &bytes);
+	ck_assert_uint_eq(buf_len(&bytes), 2 + 1 + SHORT_STRING_MAX);
+	properties_set(&p, PROPERTY_CONTENT_TYPE, text_of(longest, sizeof longest));
+}
+END_TEST
+
 static Suite *properties_suite(void)
 {
 	Suite *suite = suite_create("amqp/properties");
@@ -184,6 +199,7 @@ static Suite *properties_suite(void)
 		raw, malformed_bytes_are_rejected, 0, sizeof malformed / sizeof *malformed);
 	tcase_add_test(raw, bad_header_table_is_not_checked);
 	tcase_add_test(raw, changes_are_written);
+	tcase_add_test_raise_signal(raw, a_string_that_is_too_long_aborts, SIGABRT);
 	suite_add_tcase(suite, raw);
 	return suite;
 }

@@ -1,8 +1,14 @@
 /* The handover of sessions as bytes. */
 #include "message/handover.h"
+
+#include "message/copy.h"
+#include "message/session_key.h"
 #include "unit/unit.h"
 
 #include <stdlib.h>
+
+/* The entries of a header table: n is 5, as l. */
+#define TABLE "\1nl\0\0\0\0\0\0\0\5"
 
 static const struct session_handover samples[] = {
 	{.key = TEXT("a"), .is_paused = true},
@@ -19,18 +25,19 @@ static const struct session_handover samples[] = {
 		.has_message = true,
 		.has_rest = true,
 		.body = TEXT("rest"),
+		.headers = TEXT(TABLE),
 		.content_type = TEXT("text/plain")},
 };
 
 #define SAMPLES (sizeof samples / sizeof *samples)
 
-static struct buf written(size_t size_max)
+static struct buf written(const struct session_handover *all, size_t count, size_t size_max)
 {
 	struct handover_writer writer;
 	struct buf bytes;
 	handover_init(&writer, size_max);
-	for (size_t i = 0; i < SAMPLES; i++)
-		handover_add(&writer, &samples[i]);
+	for (size_t i = 0; i < count; i++)
+		handover_add(&writer, &all[i]);
 	buf_init(&bytes, size_max);
 	handover_write(&writer, &bytes);
 	handover_release(&writer);
@@ -57,7 +64,7 @@ static void expect_same(const struct session_handover *one, const struct session
 
 START_TEST(what_is_written_is_read)
 {
-	struct buf bytes = written(4096);
+	struct buf bytes = written(samples, SAMPLES, 4096);
 	struct session_handover *all;
 	size_t count;
 	ck_assert_int_eq(handover_read(buf_text(&bytes), &all, &count), RC_OK);
@@ -81,11 +88,81 @@ START_TEST(what_does_not_fit_is_left_out_and_counted)
 }
 END_TEST
 
+static bool is_accepted(const struct session_handover *handover)
+{
+	struct buf bytes = written(handover, 1, 1u << 20);
+	struct session_handover *all = NULL;
+	size_t count;
+	enum rc rc = handover_read(buf_text(&bytes), &all, &count);
+	ck_assert(rc == RC_OK || rc == RC_MALFORMED);
+	free(all);
+	buf_release(&bytes);
+	return rc == RC_OK;
+}
+
+/* A publisher may write them; each member up to its maximum is accepted, and not beyond it. */
+START_TEST(a_member_over_its_maximum_is_refused)
+{
+	static char key[SESSION_KEY_MAX + 1], type[SHORT_STRING_MAX + 1];
+	struct session_handover handover = samples[2];
+	struct buf headers;
+	memset(key, 'k', sizeof key);
+	memset(type, 't', sizeof type);
+	for (int excess = 0; excess < 2; excess++) {
+		handover.key = text_of(key, SESSION_KEY_MAX + (size_t)excess);
+		ck_assert_int_eq(is_accepted(&handover), !excess);
+	}
+	handover.key = TEXT("k");
+	for (int excess = 0; excess < 2; excess++) {
+		handover.content_type = text_of(type, SHORT_STRING_MAX + (size_t)excess);
+		ck_assert_int_eq(is_accepted(&handover), !excess);
+	}
+	handover.content_type = TEXT_NONE;
+	buf_init(&headers, 1u << 20);
+	for (int i = 0; i < REPLY_FIELDS_MAX; i++)
+		table_put_bool(&headers, TEXT("h"), true);
+	handover.headers = buf_text(&headers);
+	ck_assert(is_accepted(&handover));
+	table_put_bool(&headers, TEXT("h"), true);
+	handover.headers = buf_text(&headers);
+	ck_assert(!is_accepted(&handover));
+	handover.headers = TEXT("\1n");
+	ck_assert(!is_accepted(&handover));
+	buf_release(&headers);
+}
+END_TEST
+
+/* Body, headers and content type are there together or not at all. */
+START_TEST(a_part_of_a_rest_is_refused)
+{
+	struct buf bytes = written(&samples[2], 1, 4096);
+	struct session_handover *all;
+	size_t count;
+	size_t type = buf_len(&bytes) - samples[2].content_type.len - 2;
+	buf_truncate(&bytes, type);
+	buf_append_byte(&bytes, 0xc0);
+	ck_assert_int_eq(handover_read(buf_text(&bytes), &all, &count), RC_MALFORMED);
+	buf_release(&bytes);
+}
+END_TEST
+
+static void expect_in_range(const struct session_handover *handover)
+{
+	ck_assert(handover->key.len > 0 && handover->key.len <= SESSION_KEY_MAX);
+	ck_assert(handover->reason < REASON_COUNT);
+	ck_assert(handover->wait >= 0);
+	ck_assert(handover->is_later || !handover->is_blocked);
+	ck_assert(handover->has_rest ||
+		  handover->body.len + handover->headers.len + handover->content_type.len == 0);
+	ck_assert(reply_headers_fit(handover->headers));
+	ck_assert(handover->content_type.len <= SHORT_STRING_MAX);
+}
+
 /* Every single changed byte and every cut: nothing is read beyond its end, and no member leaves its
  * range. */
 START_TEST(forged_bytes_are_refused_or_harmless)
 {
-	struct buf bytes = written(4096);
+	struct buf bytes = written(samples, SAMPLES, 4096);
 	struct text text = buf_text(&bytes);
 	struct session_handover *all;
 	size_t count;
@@ -97,8 +174,7 @@ START_TEST(forged_bytes_are_refused_or_harmless)
 			copy[at] = (char)byte;
 			if (handover_read(text_of(copy, text.len), &all, &count) == RC_OK) {
 				for (size_t i = 0; i < count; i++)
-					ck_assert(
-						all[i].key.len > 0 && all[i].reason < REASON_COUNT);
+					expect_in_range(&all[i]);
 				free(all);
 			}
 			free(copy);
@@ -112,7 +188,8 @@ static Suite *handover_suite(void)
 {
 	Suite *suite = suite_create("message/handover");
 	UNIT_CASE(suite, "handover", what_is_written_is_read,
-		what_does_not_fit_is_left_out_and_counted, forged_bytes_are_refused_or_harmless);
+		what_does_not_fit_is_left_out_and_counted, a_member_over_its_maximum_is_refused,
+		a_part_of_a_rest_is_refused, forged_bytes_are_refused_or_harmless);
 	return suite;
 }
 
