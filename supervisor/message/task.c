@@ -9,6 +9,7 @@
 #include "message/rest.h"
 #include "wire/frame.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---------- what the pool knows of a delivery ---------- */
@@ -198,8 +199,10 @@ static void shown_find(struct shown *shown, struct text table, bool with_strippe
 	shown->count = 0;
 	for (uint32_t place = 0; table_next(&rest, true, &field);
 		place = (uint32_t)(table.len - rest.len)) {
-		if (with_stripped || !name_is_stripped(field.key))
-			shown->places[shown->count++] = place;
+		if (!with_stripped && name_is_stripped(field.key))
+			continue;
+		assert(shown->count < TABLE_FIELDS_MAX);
+		shown->places[shown->count++] = place;
 	}
 	if (shown->count > 1)
 		drop_shadowed(shown);

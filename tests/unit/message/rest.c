@@ -1,5 +1,6 @@
 /* A task of a session whose worker handed back its rest: the next task and all copies have what a
  * message that was published for the rest would have. */
+#include "message/rest.h"
 #include "unit/support/message/task.h"
 #include "unit/support/message/trial.h"
 
@@ -171,10 +172,38 @@ START_TEST(a_message_that_never_ran_counts_no_attempt)
 }
 END_TEST
 
+/* A message may have a header more than once. What is added to a largest rest keeps it a table that
+ * can be read. */
+START_TEST(of_a_trace_that_is_there_often_the_last_is_kept)
+{
+	struct rest rest;
+	struct buf out, scratch;
+	struct table_field trace;
+	rest_init(&rest);
+	buf_init(&out, TASK_LIMIT);
+	buf_init(&scratch, SIZE_MAX);
+	for (int i = 0; i < TABLE_FIELDS_MAX - 3; i++)
+		table_put_string(&rest.before, TEXT("traceparent"), TEXT("m"));
+	table_put_string(&rest.before, TEXT("traceparent"), TEXT("last"));
+	for (int i = 0; i < REPLY_FIELDS_MAX; i++)
+		table_put_bool(&rest.after, TEXT("h"), true);
+	struct delivery *d = rest_make(&rest);
+	struct text table = rest_headers(d, &scratch);
+	ck_assert_int_eq(table_check(table), RC_OK);
+	ck_assert(table_find(table, TEXT("traceparent"), &trace));
+	ck_assert_text_eq(trace.value, TEXT("last"));
+	ck_assert_int_eq(task_write(d, &task_plain_options, 1, 0, &out, NULL), RC_OK);
+	buf_release(&scratch);
+	buf_release(&out);
+	rest_release(&rest);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/rest");
-	UNIT_CASE(s, "task", the_next_task_is_the_rest, a_large_rest_is_copied);
+	UNIT_CASE(s, "task", the_next_task_is_the_rest, a_large_rest_is_copied,
+		of_a_trace_that_is_there_often_the_last_is_kept);
 	UNIT_CASE(s, "copies", a_copy_has_the_headers_of_the_rest,
 		a_reply_has_the_trace_of_the_rest, a_dead_letter_counts_what_was_kept_in_memory,
 		a_message_that_never_ran_counts_no_attempt);
