@@ -2,6 +2,7 @@
 
 #include "os/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,13 +64,6 @@ json_t *control_json_add_causes(
 
 /* ---------- one document ---------- */
 
-bool control_is_true(const struct http_request *request, const char *name)
-{
-	const char *value = http_query(request, name);
-
-	return value && strcmp(value, "true") == 0;
-}
-
 static void answer_json(
 	const struct http_request *request, unsigned status, json_t *json, const char *allow)
 {
@@ -95,6 +89,46 @@ void control_refuse(
 {
 	answer_json(
 		request, status, json_pack("{s:o}", "error", json_text(text_from(what))), allow);
+}
+
+bool control_bool_of(struct text value, bool *ret)
+{
+	bool is_true = text_is(value, TEXT("true"));
+
+	if (!is_true && !text_is(value, TEXT("false")))
+		return false;
+	*ret = is_true;
+	return true;
+}
+
+struct bool_parameter {
+	const char *name;
+	unsigned count;
+	bool value, is_wrong;
+};
+
+static void on_parameter(void *ctx, struct text name, struct text value)
+{
+	struct bool_parameter *p = ctx;
+
+	if (!text_is(name, text_from(p->name)))
+		return;
+	p->is_wrong |= p->count++ > 0 || !control_bool_of(value, &p->value);
+}
+
+bool control_read_bool(const struct http_request *request, const char *name, bool *ret)
+{
+	struct bool_parameter parameter = {.name = name};
+	char what[80];
+
+	http_each_query(request, on_parameter, &parameter);
+	if (parameter.is_wrong) {
+		snprintf(what, sizeof what, "%s is true or false", name);
+		control_refuse(request, 400, what, NULL);
+		return false;
+	}
+	*ret = parameter.value;
+	return true;
 }
 
 void control_refuse_memory(const struct http_request *request)

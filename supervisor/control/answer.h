@@ -28,8 +28,11 @@ json_t *control_json_link(struct link_facts, bool is_operator);
 json_t *control_json_add_causes(
 	json_t *array, const struct health *, unsigned set, bool with_pool_name);
 
-/* Whether the query has NAME=true. */
-bool control_is_true(const struct http_request *, const char *name);
+/* "true" or "false"; false: neither. */
+bool control_bool_of(struct text, bool *ret) MUST_CHECK;
+/* Read NAME=true or NAME=false of the query, false where there is none. False: there is another
+ * value or several, and the request was refused. */
+bool control_read_bool(const struct http_request *, const char *name, bool *ret) MUST_CHECK;
 /* Answer with a document, which moves in. */
 void control_answer_json(const struct http_request *, unsigned status, json_t *);
 /* Answer {"error": what}. allow: the methods of a 405, else NULL. */

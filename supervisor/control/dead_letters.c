@@ -126,10 +126,8 @@ static const char *read_parameter(
 			       ? NULL
 			       : "skip is not a number from 0";
 	}
-	if (text_is(name, TEXT("all")) && !is_list(command) && text_is(value, TEXT("true"))) {
-		command->is_all = true;
-		return NULL;
-	}
+	if (text_is(name, TEXT("all")) && !is_list(command))
+		return control_bool_of(value, &command->is_all) ? NULL : "all is true or false";
 	return "there is an unknown parameter (docs/control.md)";
 }
 

@@ -141,7 +141,7 @@ static const char *read_request(
 	return NULL;
 }
 
-static struct reader *reader_new(const struct http_request *request)
+static struct reader *reader_new(const struct http_request *request, bool follows)
 {
 	const char *pool = http_query(request, "pool");
 	struct reader *reader = calloc(1, sizeof *reader);
@@ -152,7 +152,7 @@ static struct reader *reader_new(const struct http_request *request)
 		free(reader);
 		return NULL;
 	}
-	reader->follows = control_is_true(request, "follow");
+	reader->follows = follows;
 	reader->at = log_ring_begin(log_kept_lines());
 	reader->end = log_ring_end(log_kept_lines());
 	return reader;
@@ -161,9 +161,13 @@ static struct reader *reader_new(const struct http_request *request)
 void control_answer_logs(const struct supervisor_view *view, const struct http_request *request)
 {
 	const char *pool = http_query(request, "pool"), *mistake;
-	struct reader *reader = log_kept_lines() ? reader_new(request) : NULL;
+	struct reader *reader;
 	int64_t lines = INT32_MAX;
+	bool follows;
 
+	if (!control_read_bool(request, "follow", &follows))
+		return;
+	reader = log_kept_lines() ? reader_new(request, follows) : NULL;
 	if (!reader) {
 		control_refuse_memory(request);
 		return;

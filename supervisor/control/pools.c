@@ -110,12 +110,15 @@ static bool append_next(struct control_list *list, struct buf *out)
 
 void control_answer_pools(const struct supervisor_view *view, const struct http_request *request)
 {
+	bool has_status;
+
+	if (!control_read_bool(request, "status", &has_status))
+		return;
 	control_answer_list_of_query(view, request,
 		(struct control_list){.name = "pools",
 			.append_next = append_next,
-			.first = control_is_true(request, "status")
-					 ? control_json_status(view, request->is_operator)
-					 : NULL});
+			.first = has_status ? control_json_status(view, request->is_operator)
+					    : NULL});
 }
 
 void control_answer_pools_only(

@@ -77,8 +77,7 @@ static const char *set_field(struct publishing *p, struct text name, struct text
 		return set_session_key(p, value);
 	if (!text_is(name, TEXT("high")))
 		return set_named_field(e, name, value);
-	e->is_high = text_is(value, TEXT("true"));
-	return e->is_high || text_is(value, TEXT("false")) ? NULL : "is not true or false";
+	return control_bool_of(value, &e->is_high) ? NULL : "is not true or false";
 }
 
 static void on_parameter(void *ctx, struct text name, struct text value)

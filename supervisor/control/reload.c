@@ -3,8 +3,6 @@
 #include "control/answer.h"
 #include "control/routes.h"
 
-#include <string.h>
-
 static json_t *json_of_changes(const struct reload_changes *changes)
 {
 	json_t *list = json_array();
@@ -86,10 +84,12 @@ void control_answer_reload(const struct supervisor_view *view, const struct http
 		[RELOAD_INVALID] = 422,
 		[RELOAD_NO_MEMORY] = 503,
 	};
-	const char *dry_run = http_query(request, "dry_run");
 	struct reload_outcome outcome;
+	bool is_dry;
 
-	view->reload(view->ctx, "wpool reload", dry_run && strcmp(dry_run, "false") != 0, &outcome);
+	if (!control_read_bool(request, "dry_run", &is_dry))
+		return;
+	view->reload(view->ctx, "wpool reload", is_dry, &outcome);
 	control_answer_json(request, statuses[outcome.result], json_of(&outcome));
 	reload_outcome_release(&outcome);
 }

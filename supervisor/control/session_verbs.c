@@ -248,10 +248,11 @@ void control_answer_session_verb(
 	struct session_query query;
 	const char *standby;
 
-	wanted.waits = control_is_true(request, "wait") && wanted.verb->wait;
 	if (!session_query_read(view, request, &query) ||
+		!control_read_bool(request, "wait", &wanted.waits) ||
 		!read_queued(request, wanted.verb, &wanted.queued))
 		return;
+	wanted.waits = wanted.waits && wanted.verb->wait;
 	if (!query.key.len && !query.where.len) {
 		control_refuse(request, 400, "key or where is needed", NULL);
 		return;

@@ -285,7 +285,8 @@ static const struct http_pieces pieces = {
 
 /* ---------- the request ---------- */
 
-static void answer_one(const struct http_request *request, const struct session_query *query)
+static void answer_one(const struct http_request *request, const struct session_query *query,
+	bool counts, bool has_tasks)
 {
 	const struct pool *pool = query->runtime->pool;
 	struct session_facts facts;
@@ -296,11 +297,11 @@ static void answer_one(const struct http_request *request, const struct session_
 		return;
 	}
 	buf_init(&out, SIZE_MAX);
-	if (control_is_true(request, "count")) {
+	if (counts) {
 		buf_append_text(&out, TEXT("{\"count\":1}\n"));
 	} else {
 		buf_append_text(&out, TEXT("{\"sessions\":[\n"));
-		append_session(&out, pool, &facts, control_is_true(request, "tasks"));
+		append_session(&out, pool, &facts, has_tasks);
 		buf_append_text(&out, TEXT("\n],\"more\":false}\n"));
 	}
 	if (out.failed)
@@ -316,15 +317,18 @@ void control_answer_sessions(const struct supervisor_view *view, const struct ht
 	struct session_query query;
 	uint64_t number = UINT64_MAX;
 	struct list *list;
+	bool counts, has_tasks;
 
-	if (!session_query_read(view, request, &query))
+	if (!session_query_read(view, request, &query) ||
+		!control_read_bool(request, "count", &counts) ||
+		!control_read_bool(request, "tasks", &has_tasks))
 		return;
 	if (limit && !text_read_decimal(text_from(limit), UINT64_MAX, &number)) {
 		control_refuse(request, 400, "limit is a number from 0", NULL);
 		return;
 	}
 	if (query.key.len > 0) {
-		answer_one(request, &query);
+		answer_one(request, &query, counts, has_tasks);
 		return;
 	}
 	if (http_waiting_answers(request) >= CONTROL_WAITERS) {
@@ -339,7 +343,7 @@ void control_answer_sessions(const struct supervisor_view *view, const struct ht
 	}
 	list->limit = number;
 	list->note = session_standby_note(query.runtime);
-	list->counts = control_is_true(request, "count");
-	list->has_tasks = control_is_true(request, "tasks");
+	list->counts = counts;
+	list->has_tasks = has_tasks;
 	http_answer_in_pieces(request, CONTROL_JSON_TYPE, &pieces, list);
 }

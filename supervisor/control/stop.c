@@ -60,14 +60,17 @@ static const struct http_pieces pieces = {.next = append_next, .end = free, .wai
 
 void control_answer_stop(const struct supervisor_view *view, const struct http_request *request)
 {
-	bool waits = control_is_true(request, "wait");
+	bool waits, is_forced;
 	struct wait *wait;
 
+	if (!control_read_bool(request, "wait", &waits) ||
+		!control_read_bool(request, "force", &is_forced))
+		return;
 	if (waits && http_waiting_answers(request) >= CONTROL_WAITERS) {
 		control_refuse(request, 503, CONTROL_CROWDED, NULL);
 		return;
 	}
-	view->stop(view->ctx, control_is_true(request, "force"));
+	view->stop(view->ctx, is_forced);
 	if (!waits) {
 		control_answer_status(view, request);
 		return;

@@ -66,14 +66,13 @@ static const char *cancel_pool(struct pool_runtime *runtime, const struct http_r
 /* ?slot=3&task=4711&give_up=true; without a task 0 is passed on. */
 static const char *kill_pool(struct pool_runtime *runtime, const struct http_request *request)
 {
-	const char *gives_up = http_query(request, "give_up");
 	uint64_t slot = 0, id = 0;
+	bool gives_up;
 
-	if (!read_slot(request, &slot))
+	if (!read_slot(request, &slot) || !control_read_bool(request, "give_up", &gives_up))
 		return NULL;
 	(void)read_task_id(request, &id);
-	return pool_runtime_kill(runtime, (uint16_t)slot, id,
-		gives_up && strcmp(gives_up, "true") == 0, clock_now());
+	return pool_runtime_kill(runtime, (uint16_t)slot, id, gives_up, clock_now());
 }
 
 static const char *(*const actions[API_VERB_COUNT])(
@@ -143,17 +142,15 @@ static bool is_replacing(const struct supervisor_view *view, const struct pool_r
 static bool find_worker(const struct supervisor_view *view, const struct http_request *request,
 	struct pool_runtime **only)
 {
-	const char *gives_up = http_query(request, "give_up");
 	uint64_t slot;
+	bool gives_up;
 
 	if (!read_slot(request, &slot)) {
 		control_refuse(request, 400, "slot=N is needed: a number from 0", NULL);
 		return false;
 	}
-	if (gives_up && strcmp(gives_up, "true") != 0 && strcmp(gives_up, "false") != 0) {
-		control_refuse(request, 400, "give_up is true or false", NULL);
+	if (!control_read_bool(request, "give_up", &gives_up))
 		return false;
-	}
 	if (http_query(request, "task"))
 		return find_task(view, request, only);
 	if (!is_replacing(view, *only))

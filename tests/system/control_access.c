@@ -161,6 +161,40 @@ START_TEST(unknown_paths_and_methods_are_refused)
 }
 END_TEST
 
+/* force=1 must not stop gently, nor may dry_run=no change nothing. */
+START_TEST(parameters_are_true_or_false)
+{
+	static const struct {
+		const char *method, *path, *name;
+	} parameters[] = {
+		{"POST", "/v1/stop", "force"},
+		{"POST", "/v1/stop", "wait"},
+		{"POST", "/v1/reload", "dry_run"},
+		{"GET", "/v1/pools", "status"},
+		{"GET", "/v1/logs", "follow"},
+	};
+	static const char *const wrong[] = {"=1", "=no", "=TRUE", "=", "", "=false%00"};
+	fixture_serve_echo(two_workers);
+	for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
+		for (size_t j = 0; j <= sizeof wrong / sizeof *wrong; j++) {
+			const char *name = parameters[i].name;
+			char *path = j < sizeof wrong / sizeof *wrong
+					     ? scratch_text("%s?%s%s", parameters[i].path, name,
+						       wrong[j])
+					     : scratch_text("%s?%s=false&%s=true",
+						       parameters[i].path, name, name);
+			struct http_reply reply =
+				http_request(control_socket(), parameters[i].method, path);
+			ck_assert_msg(reply.status == 400, "%s: %d", path, reply.status);
+			control_expect_text(reply.body, scratch_text("%s is true or false", name));
+			http_release(&reply);
+		}
+	control_await("/readyz", 200);
+	ck_assert_int_eq(
+		http_request(control_socket(), "POST", "/v1/reload?dry_run=false").status, 200);
+}
+END_TEST
+
 /* The response is an error or none, and the next request is answered. */
 static void send_nonsense(const char *bytes, size_t len)
 {
@@ -282,6 +316,7 @@ int main(void)
 		{any_user_has_a_control_socket, 1}, {stale_socket_is_replaced, 1},
 		{second_supervisor_warns_and_leaves_the_socket, 1},
 		{file_that_is_no_socket_is_kept, 1}, {socket_can_be_disabled, 1},
-		{unknown_paths_and_methods_are_refused, 1}, {malformed_requests_are_refused, 1},
-		{incomplete_request_delays_no_other, 1}, {flood_of_requests_costs_no_message, 1});
+		{unknown_paths_and_methods_are_refused, 1}, {parameters_are_true_or_false, 1},
+		{malformed_requests_are_refused, 1}, {incomplete_request_delays_no_other, 1},
+		{flood_of_requests_costs_no_message, 1});
 }
