@@ -31,7 +31,8 @@ struct api_publisher {
 	struct link waiting, sent;     /* messages, in order of their deadlines */
 	struct ev_timer limit;         /* of the oldest message */
 	struct api_lane lanes[LANES];
-	char blocked[WHY_SIZE]; /* why the broker accepts no messages now; else empty */
+	bool is_blocked;        /* the broker accepts no messages now */
+	char blocked[WHY_SIZE]; /* why */
 	char why[WHY_SIZE];
 	bool is_closing, has_ended;
 };
@@ -94,7 +95,7 @@ static void end_waiting(struct api_publisher *p, const char *why)
 /* Why a message that was sent has no confirm in time. */
 static const char *overdue_reason(struct api_publisher *p)
 {
-	if (*p->blocked)
+	if (p->is_blocked)
 		snprintf(p->why, sizeof p->why,
 			"the broker accepts no messages now (%.200s); " SENT_UNKNOWN, p->blocked);
 	else
@@ -194,7 +195,7 @@ static void start_waiting(struct api_publisher *p)
 {
 	struct api_message *message;
 
-	for (size_t i = 0; p->connection && !*p->blocked && i < LANES; i++) {
+	for (size_t i = 0; p->connection && !p->is_blocked && i < LANES; i++) {
 		struct api_lane *lane = &p->lanes[i];
 		if (!is_free(p, lane))
 			continue;
@@ -256,7 +257,7 @@ static void on_lane_event(
 
 	switch (answer.kind) {
 	case PUBLISH_READY:
-		if (lane->message && *p->blocked) /* published now, its result would be unknown */
+		if (lane->message && p->is_blocked) /* published now, its result would be unknown */
 			end_message(p, lane->message, API_PUBLISH_LATER, blocked_reason(p));
 		else if (lane->message)
 			publish_on(p, lane);
@@ -294,7 +295,7 @@ static void on_down(void *ctx, bool by_error)
 
 	(void)by_error;
 	p->connection = NULL;
-	*p->blocked = '\0';
+	p->is_blocked = false;
 	while ((message = message_at(list_first(&p->sent)))) {
 		bool was_published = message->lane->is_published;
 		end_message(p, message, was_published ? API_PUBLISH_UNKNOWN : API_PUBLISH_LATER,
@@ -307,6 +308,7 @@ static void on_down(void *ctx, bool by_error)
 
 static void on_blocked(struct api_publisher *p, struct text why)
 {
+	p->is_blocked = true;
 	utf8_copy_escaped(p->blocked, sizeof p->blocked, why);
 	end_waiting(p, blocked_reason(p));
 }
@@ -319,7 +321,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	if (event->kind == AMQP_BLOCKED) {
 		on_blocked(p, event->text);
 	} else if (event->kind == AMQP_UNBLOCKED) {
-		*p->blocked = '\0';
+		p->is_blocked = false;
 		start_waiting(p);
 	} else if (lane) {
 		on_lane_event(p, lane, event);
@@ -367,7 +369,7 @@ bool api_publisher_add(struct api_publisher *p, struct api_message *message, con
 		*ret_why = "the supervisor stops";
 		return false;
 	}
-	if (*p->blocked) {
+	if (p->is_blocked) {
 		*ret_why = blocked_reason(p);
 		return false;
 	}

@@ -381,7 +381,7 @@ static void on_down(void *ctx, bool by_error)
 static void on_interrupt(void *ctx)
 {
 	struct reader *r = ctx;
-	if (r->state <= READER_SETTLING && r->waiting > 0 && !*r->client.blocked)
+	if (r->state <= READER_SETTLING && r->waiting > 0 && !r->client.is_blocked)
 		PRINT("interrupted; waiting for the confirms of what was sent (interrupt again to "
 		      "stop waiting)");
 	reader_end_now(r, "interrupted");

@@ -26,6 +26,7 @@ static void on_up(void *ctx, struct connection *connection)
 /* A broker under an alarm blocks a connection at its first publish. */
 static void client_blocked(struct client *c, struct text why)
 {
+	c->is_blocked = true;
 	utf8_copy_escaped(c->blocked, sizeof c->blocked, why);
 	if (c->wait > 0)
 		loop_start_timer(c->loop, &c->blocked_limit, c->wait);
@@ -33,7 +34,7 @@ static void client_blocked(struct client *c, struct text why)
 
 static void client_unblocked(struct client *c)
 {
-	*c->blocked = '\0';
+	c->is_blocked = false;
 	ev_timer_stop(c->loop, &c->blocked_limit);
 }
 
@@ -108,7 +109,7 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 		return;
 	}
 	c->handler->on_interrupt(c->ctx);
-	if (*c->blocked) /* no confirm comes */
+	if (c->is_blocked) /* no confirm comes */
 		client_close(c);
 }
 
@@ -206,8 +207,8 @@ int client_verdict(const struct client *c, const char *command)
 	if (!*c->failure)
 		return EX_OK;
 	console_problem(command,
-		*c->blocked ? "cannot publish: the broker accepts no messages; %s"
-			    : "no connection to the broker: %s",
+		c->is_blocked ? "cannot publish: the broker accepts no messages; %s"
+			      : "no connection to the broker: %s",
 		c->failure);
 	return c->was_refused ? EX_NOPERM : EX_UNAVAILABLE;
 }

@@ -33,7 +33,8 @@ struct client {
 	ev_timer blocked_limit;
 	mtime wait;
 	int interrupts;
-	char blocked[200]; /* why the broker accepts no messages now; else empty */
+	bool is_blocked;   /* the broker accepts no messages now */
+	char blocked[200]; /* why */
 	char failure[800]; /* why the broker link or the client gave up; else empty */
 	bool was_refused;
 };

@@ -327,7 +327,7 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 	const char *why = broker_link_failure(r->client.broker_link);
 	if (*r->client.failure || !r->is_pending)
 		return;
-	if (*r->client.blocked)
+	if (r->client.is_blocked)
 		request_fail(r, EX_UNAVAILABLE,
 			"the broker accepts no messages (%s), and has not read this one within "
 			"%.3g s",

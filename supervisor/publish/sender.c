@@ -91,7 +91,7 @@ static struct message *next_message(struct sender *s)
 
 static bool may_send(const struct sender *s)
 {
-	return confirm_channel_is_up(&s->channel) && !*s->client.blocked && !s->is_closing &&
+	return confirm_channel_is_up(&s->channel) && !s->client.is_blocked && !s->is_closing &&
 	       (s->alone == 0 || s->messages.unconfirmed.count == 0);
 }
 
@@ -239,7 +239,7 @@ static void on_interrupt(void *ctx)
 	s->exit_code = EX_TEMPFAIL;
 	input_stop(&s->input);
 	s->next_session = s->session_count;
-	bool can_confirm = s->client.connection && !*s->client.blocked;
+	bool can_confirm = s->client.connection && !s->client.is_blocked;
 	fprintf(stderr, "wpool publish: interrupted%s\n",
 		can_confirm ? "; waiting for the confirms of what was sent" : "");
 	if (!can_confirm)

@@ -334,6 +334,18 @@ START_TEST(blocked_broker_is_sent_nothing)
 }
 END_TEST
 
+START_TEST(broker_may_block_without_a_reason)
+{
+	const char *why = "";
+
+	fill_lanes();
+	feed_method(
+		0, AMQP_CONNECTION_BLOCKED_METHOD, &(amqp_connection_blocked_t){peer_string("")});
+	ck_assert(!api_publisher_add(publisher, &messages[LANES].message, &why));
+	ck_assert_ptr_nonnull(strstr(why, "accepts no messages now"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("control/api_publisher");
@@ -342,7 +354,8 @@ static Suite *suite(void)
 		message_without_a_connection_ends_unpublished,
 		message_without_a_channel_ends_unpublished, message_without_a_confirm_ends_unknown,
 		unconfirmed_messages_keep_no_lane, late_answer_is_not_about_the_next_message,
-		lost_connection_ends_what_was_sent, blocked_broker_is_sent_nothing};
+		lost_connection_ends_what_was_sent, blocked_broker_is_sent_nothing,
+		broker_may_block_without_a_reason};
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
