@@ -7,7 +7,7 @@
 
 /* True: body, route, properties and headers are equal, apart from x-delivery-count and
  * x-acquired-count. The order of headers does not count, because a broker that adds a count sorts
- * them. Headers are compared by a hash of 64 bits. */
+ * them. */
 bool message_is_same(const struct delivery *, const struct delivery *);
 
 #endif
