@@ -140,10 +140,22 @@ void consumer_free(struct consumer *consumer)
 
 /* ---------- events for the pool ---------- */
 
+/* For SOURCE_UP. A queue that drops a message at its first return has no smaller number. */
+static uint32_t returns_max(const struct consumer *consumer)
+{
+	int64_t limit = consumer->config->is_ordered ? queue_probe_limit(consumer->probe) : -1;
+
+	if (limit < 0 || limit > UINT32_MAX)
+		return 0;
+	return limit > 0 ? (uint32_t)limit : 1;
+}
+
 static void emit(struct consumer *consumer, mtime now, enum event_kind kind)
 {
 	uint32_t window = subscriptions_window(&consumer->subscriptions);
-	struct event event = {kind, .source = {.epoch = consumer->epoch, .window = window}};
+	struct event event = {kind, .source = {.epoch = consumer->epoch,
+					    .window = window,
+					    .returns_max = returns_max(consumer)}};
 
 	pool_step(consumer->pool, now, &event);
 }

@@ -62,12 +62,18 @@ static const struct delivery *oldest_unacked(const struct tasks *tasks)
 }
 
 /* Each renewal counts as a return of all that is unacked, so on a queue with a delivery limit the
- * pool stops long before the limit. */
+ * pool stops long before the limit: a policy may set a smaller one than the queue has. */
+static uint32_t renewals_max(const struct tasks *tasks)
+{
+	uint32_t half = tasks->returns_max / 2;
+	return tasks->returns_max > 0 && half < RENEWED_RETURNS_MAX ? half : RENEWED_RETURNS_MAX;
+}
+
 static bool may_renew(const struct tasks *tasks)
 {
 	const struct delivery *oldest = oldest_unacked(tasks);
 	bool is_free = tasks->context->config.session.is_return_free || !oldest ||
-		       oldest->returns < RENEWED_RETURNS_MAX;
+		       oldest->returns < renewals_max(tasks);
 	return is_free && tasks->source.state == SOURCE_IS_CONSUMING && tasks_is_consuming(tasks);
 }
 

@@ -222,6 +222,7 @@ void tasks_on_source_up(struct tasks *tasks, const struct event *event)
 	if (tasks->source.state != SOURCE_IS_ABSENT)
 		lose_channel(tasks);
 	source_up(&tasks->source, event->source.epoch);
+	tasks->returns_max = event->source.returns_max;
 	if (tasks->sessions)
 		session_window_up(tasks, event->source.window);
 	tasks->up_since = tasks->context->now;

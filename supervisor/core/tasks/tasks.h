@@ -53,8 +53,9 @@ struct tasks {
 	mtime up_since;   /* the present channel consumes */
 	mtime full_at;    /* with sessions: in the latest turn that began with a full window */
 	mtime consume_at; /* with sessions: it does not consume again before */
-	uint64_t deliveries; /* since the start */
-	mtime delivered_at;  /* the latest of them; MTIME_NEVER: none yet */
+	uint32_t returns_max; /* of the present channel: see SOURCE_UP */
+	uint64_t deliveries;  /* since the start */
+	mtime delivered_at;   /* the latest of them; MTIME_NEVER: none yet */
 };
 
 /* RC_MEMORY. */

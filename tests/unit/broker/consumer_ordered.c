@@ -535,6 +535,20 @@ START_TEST(limit_is_no_matter_without_the_setting)
 	rig_request(SOURCE_CONSUME, 10);
 	rig_declared(0, 0);
 	rig_expect("odmdc");
+	consume_ok();
+	ck_assert_uint_eq(rig_returns_max, 20);
+}
+END_TEST
+
+START_TEST(limit_of_no_return_is_one_of_a_return)
+{
+	refuse("x-delivery-limit", "received '2147483647' but current is '0'", 0);
+	open_channel();
+	rig_declared(0, 0);
+	rig_request(SOURCE_CONSUME, 10);
+	rig_declared(0, 0);
+	consume_ok();
+	ck_assert_uint_eq(rig_returns_max, 1);
 }
 END_TEST
 
@@ -618,7 +632,7 @@ static Suite *suite(void)
 		leaving_alone_is_a_bare_close, leaving_ends_the_look);
 	ADD_CASE(s, "unusable", set_up_channel, classic_queue_is_refused_once_and_checked_again,
 		without_the_right_to_look_it_counts_as_alone,
-		limit_is_no_matter_without_the_setting);
+		limit_is_no_matter_without_the_setting, limit_of_no_return_is_one_of_a_return);
 	ADD_CASE(s, "others", NULL, leaving_the_largest_window_passes_the_barrier,
 		a_channel_consumes_when_the_token_is_proven,
 		limit_that_contradicts_the_setting_is_refused,

@@ -632,6 +632,37 @@ START_TEST(pauses_do_not_use_up_a_delivery_limit)
 }
 END_TEST
 
+/* Of the queue: a limit, and returns at which a pause still gives messages back, and does not. */
+static const struct {
+	uint32_t limit, returns, too_many;
+} limits[] = {{0, 9, 10}, {1, UINT32_MAX, 0}, {5, 1, 2}, {20, 9, 10}, {1000, 9, 10}};
+
+START_TEST(a_smaller_delivery_limit_allows_fewer_renewals)
+{
+	struct pool_config config = keyed_config(1);
+	config.session.is_return_free = false;
+	config.hard_limit = MTIME_NEVER;
+	for (int is_too_many = 0; is_too_many < 2; is_too_many++) {
+		uint32_t returns = is_too_many ? limits[_i].too_many : limits[_i].returns;
+		struct rig rig;
+		if (returns == UINT32_MAX)
+			continue;
+		rig_start(&rig, config);
+		rig_source_fact(&rig, SOURCE_DOWN);
+		rig_step(&rig, (struct event){.kind = SOURCE_UP,
+				       .source = {.epoch = ++rig.source_epoch,
+					       .returns_max = limits[_i].limit}});
+		deliver_returned(&rig, returns);
+		rig_command(&rig, COMMAND_PAUSE);
+		rig_turn(&rig);
+		rig_forget(&rig);
+		rig_wait(&rig, MTIME_MINUTE);
+		rig_expect(&rig, is_too_many ? "" : "leave");
+		rig_end(&rig);
+	}
+}
+END_TEST
+
 START_TEST(an_old_message_has_its_channel_renewed)
 {
 	struct rig rig;
@@ -714,6 +745,8 @@ static Suite *sessions_suite(void)
 		an_old_message_has_its_channel_renewed, a_drain_leaves_what_waits_to_the_channel);
 	TCase *limit = tcase_create("delivery limit");
 	tcase_add_loop_test(limit, pauses_do_not_use_up_a_delivery_limit, 0, 2);
+	tcase_add_loop_test(limit, a_smaller_delivery_limit_allows_fewer_renewals, 0,
+		sizeof limits / sizeof *limits);
 	suite_add_tcase(suite, limit);
 	return suite;
 }

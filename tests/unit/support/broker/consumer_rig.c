@@ -6,7 +6,7 @@
 
 char rig_calls[256];
 struct consumer *rig_consumer;
-uint32_t rig_window;
+uint32_t rig_window, rig_returns_max;
 bool rig_is_open;
 struct text rig_version;
 struct pool_unacked rig_in_hand;
@@ -119,8 +119,10 @@ struct text connection_peer_version(const struct connection *connection)
 void pool_step(struct pool *pool, mtime now, const struct event *event)
 {
 	(void)pool, (void)now;
-	if (event->kind == SOURCE_UP)
+	if (event->kind == SOURCE_UP) {
 		rig_window = event->source.window;
+		rig_returns_max = event->source.returns_max;
+	}
 	if (event->kind == SOURCE_CANCELLED)
 		record_call("L");
 	if (event->kind == SOURCE_DOWN)
