@@ -170,8 +170,11 @@ $(foreach p,$(unit_programs),$(eval $(call unit_rule,$(p),$(call layer_of,$(p)))
 # Tables of cases may have formats.
 $(BUILD)/tests/%.o: EXTRA_CFLAGS = -Itests -Wno-format-nonliteral
 
+# Parts of the page at /, in node.
+page_tests := $(wildcard tests/page/*.js)
+
 units: $(unit_programs) $(sdk_tests)
-	@tools/run-checks $(unit_programs) $(sdk_tests) $(sdk_scripts)
+	@tools/run-checks $(unit_programs) $(sdk_tests) $(sdk_scripts) $(page_tests)
 
 # Everything, counted; `make test` first installs what is missing. All is built before lint, which
 # builds it again with the other compiler, and the units go side by side.

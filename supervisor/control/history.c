@@ -34,14 +34,14 @@ static json_t *json_of_seconds(const struct history *history)
 	return seconds;
 }
 
-/* pool moves in. */
-static json_t *json_of_history(const struct history *history, json_t *pool)
+/* pool moves in. serial: 0 for all together. */
+static json_t *json_of_history(const struct history *history, json_t *pool, uint32_t serial)
 {
 	mtime age = clock_boot() - history->open * MTIME_SECOND;
 
-	return json_pack("{s:o, s:o, s:I, s:o}", "pool", pool, "age_s",
-		history->count ? control_json_span(mtime_max(age, 0)) : json_null(), "kept",
-		(json_int_t)history->count, "seconds", json_of_seconds(history));
+	return json_pack("{s:o, s:I, s:o, s:I, s:o}", "pool", pool, "serial", (json_int_t)serial,
+		"age_s", history->count ? control_json_span(mtime_max(age, 0)) : json_null(),
+		"kept", (json_int_t)history->count, "seconds", json_of_seconds(history));
 }
 
 /* All pools together come first. */
@@ -51,14 +51,14 @@ static bool append_next(struct control_list *list, struct buf *out)
 
 	if (list->only == 0 && !list->has_members) {
 		control_list_append(
-			list, out, json_of_history(&list->view->pool_set->history, json_null()));
+			list, out, json_of_history(&list->view->pool_set->history, json_null(), 0));
 		return true;
 	}
 	runtime = pool_set_next(list->view->pool_set, &list->place);
 	if (runtime && control_list_wants(list, runtime))
 		control_list_append(list, out,
-			json_of_history(
-				&runtime->history, json_text(text_from(runtime->config.name))));
+			json_of_history(&runtime->history,
+				json_text(text_from(runtime->config.name)), runtime->serial));
 	return runtime;
 }
 

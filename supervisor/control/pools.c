@@ -78,11 +78,15 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 	const struct config_pool *config = &runtime->config;
 	struct health health = health_of_pool(runtime);
 	struct pool_view p = pool_view_of(runtime);
+	struct text dead_letter = runtime->publisher_config.dead_letter;
 	if (!list->is_operator)
 		health_hide_details(&health);
-	json_t *pool = json_pack("{s:o, s:o, s:s, s:s, s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
-		json_text(text_from(config->name)), "queue", json_text(text_from(config->queue)),
-		"queue_type", queue_type_name(pool_runtime_queue_type(runtime)), "queue_durable",
+	json_t *pool = json_pack(
+		"{s:o, s:I, s:o, s:o, s:s, s:s, s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
+		json_text(text_from(config->name)), "serial", (json_int_t)runtime->serial, "queue",
+		json_text(text_from(config->queue)), "dead_letter_queue",
+		dead_letter.len > 0 ? json_text(dead_letter) : json_null(), "queue_type",
+		queue_type_name(pool_runtime_queue_type(runtime)), "queue_durable",
 		queue_durability_name(pool_runtime_queue_durability(runtime)), "program",
 		json_text(text_from(config->command[0])), "state", pool_state_name(p.facts.state),
 		"ready", health.causes == 0, "connection",

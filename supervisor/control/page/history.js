@@ -22,38 +22,11 @@ function quantile(buckets, part) {
 	return buckets.at(-1)?.[1] ?? null;
 }
 
-/* A counter that fell has started again with its pool. */
-function grown(now, then) {
-	return Math.max(0, now - then);
-}
-
 function bucketsBetween(now, then) {
 	const before = new Map(then.map(([low, , count]) => [low, count]));
 
 	return now.map(([low, high, count]) => [low, high, grown(count, before.get(low) ?? 0)])
 		.filter(([, , count]) => count > 0);
-}
-
-function countsOf(pool) {
-	const counts = {buckets: member(pool, "task_time.buckets") ?? []};
-
-	for (const [name, path] of Object.entries(COUNTED))
-		counts[name] = member(pool, path) ?? 0;
-	return counts;
-}
-
-function sumOf(all) {
-	const sum = {in: 0, done: 0, retried: 0};
-	const buckets = new Map();
-
-	for (const counts of all) {
-		for (const name of Object.keys(COUNTED))
-			sum[name] += counts[name];
-		for (const [low, high, count] of counts.buckets)
-			buckets.set(low, [low, high, (buckets.get(low)?.[2] ?? 0) + count]);
-	}
-	sum.buckets = [...buckets.values()].sort(([a], [b]) => a - b);
-	return sum;
 }
 
 /* The seconds of an entry of GET /v1/history, as samples. A second without times shows those of the seconds
@@ -77,12 +50,14 @@ function samplesOf({age_s, kept, seconds}, now) {
 class History {
 	constructor() {
 		this.samples = [];
-		this.forget();
+		this.readings = [];
+		this.work = new Work();
 	}
 
 	/* Call when the counters have started again. */
 	forget() {
 		this.readings = [];
+		this.work.forget();
 	}
 
 	/* Replace the samples by those that the supervisor kept. */
@@ -96,12 +71,12 @@ class History {
 	}
 
 	/* t: seconds. */
-	take(t, counts) {
+	take(t, pools) {
 		const last = this.readings.at(-1);
-		const now = {t, ...counts};
+		const now = {t, ...this.work.count(pools)};
 
 		if (last && t - last.t > GAP_S)
-			this.forget();
+			this.readings = [];
 		else if (last)
 			this.samples.push(this.between(now, last));
 		if (this.readings.length === 0 && (!this.seeded || this.samples.at(-1) !== this.seeded))

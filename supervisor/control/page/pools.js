@@ -97,12 +97,14 @@ function stateOf(pool) {
 	return [pool.state, pool.state === "failing" ? "is-bad" : "is-warn"];
 }
 
-/* The reasons why it is not ready, then its warnings. */
-function whyOf(pool) {
+/* The reasons why it is not ready, then its warnings. replaced: older pools of its name. */
+function whyOf(pool, replaced) {
 	const why = [...pool.reasons ?? [], ...pool.warnings ?? []];
 
 	if (member(pool, "workers.restarting"))
 		why.push("restarting, one by one");
+	for (const old of replaced)
+		why.push(`it replaces a pool that is ${old.state}, with ${asCount(member(old, "tasks.open"), "open task")}`);
 	return why.join("; ");
 }
 
@@ -134,16 +136,19 @@ class PoolRow {
 		this.more.firstChild.replaceChildren(...isOpen ? [this.inside.node] : []);
 	}
 
-	take(pool, now) {
+	/* pools: those of its name, the latest first. While there are several, the name is as ready as one of them. */
+	take(pools, now) {
+		const [pool, ...replaced] = pools;
 		const [text, style] = stateOf(pool);
-		const why = whyOf(pool);
+		const why = whyOf(pool, replaced);
+		const isReady = pools.some(({ready}) => ready);
 
 		this.pool = pool;
-		this.history.take(now, countsOf(pool));
+		this.history.take(now, pools);
 		this.spark.show(this.history, now);
 		setState(this.state, text, style);
 		POOL_COLUMNS.forEach(([, , of], i) => setCell(this.cells[i], of(pool, this)));
-		const tone = style === "is-bad" || !pool.ready ? "is-bad" : why ? "is-warn" : "";
+		const tone = style === "is-bad" || !isReady ? "is-bad" : why ? "is-warn" : "";
 		setText(this.why.firstChild, why);
 		this.why.hidden = !why;
 		set(this.why, {class: `why ${tone}`});
@@ -348,16 +353,17 @@ class Pools {
 
 	take(pools, now) {
 		const gone = new Set(this.rows.keys());
+		const groups = byName(pools, "name");
 
-		for (const pool of pools) {
-			gone.delete(pool.name);
-			this.rowOf(pool.name).take(pool, now);
+		for (const [name, ofName] of groups) {
+			gone.delete(name);
+			this.rowOf(name).take(ofName, now);
 		}
 		for (const name of gone) {
 			this.rows.get(name).end();
 			this.rows.delete(name);
 		}
-		this.arrange(pools);
+		this.arrange([...groups.keys()]);
 	}
 
 	rowOf(name) {
@@ -367,11 +373,11 @@ class Pools {
 	}
 
 	/* In the order of the supervisor. Rows that are in their place are not moved. */
-	arrange(pools) {
+	arrange(names) {
 		let at = this.body.firstChild;
 
-		for (const pool of pools) {
-			const {row, why, more} = this.rows.get(pool.name);
+		for (const name of names) {
+			const {row, why, more} = this.rows.get(name);
 			if (at !== row)
 				this.body.insertBefore(row, at);
 			if (row.nextSibling !== why)

@@ -45,24 +45,21 @@ function repeat(call) {
 
 /* ---- the state of the supervisor ---- */
 
-function sumUp(pools, path) {
-	return pools.reduce((sum, pool) => sum + (member(pool, path) ?? 0), 0);
-}
-
 /* [title, figure, small text behind it, whether it needs attention] */
 function figuresOf(pools, history) {
 	const wanted = sumUp(pools, "workers.wanted");
 	const ready = sumUp(pools, "workers.ready");
+	const dead = sumOfQueues(pools, "dead_letter_queue", "tasks.dead_letters");
 
 	return [
 		["Incoming", asRate(history.rate("in")), "per second"],
 		["Done", asRate(history.rate("done")), "per second"],
 		["Workers ready", asNumber(ready), `of ${asNumber(wanted)}`, ready < wanted],
 		["Workers busy", asNumber(sumUp(pools, "workers.busy")), ready ? `of ${asNumber(ready)}` : ""],
-		["In the queues", asNumber(sumUp(pools, "tasks.backlog")), ""],
+		["In the queues", asNumber(sumOfQueues(pools, "queue", "tasks.backlog")), ""],
 		["Waiting for a worker", asNumber(sumUp(pools, "tasks.waiting")), ""],
 		["Retried", asNumber(sumUp(pools, "totals.retried")), "in all"],
-		["Dead letters", asNumber(sumUp(pools, "tasks.dead_letters")), "now", sumUp(pools, "tasks.dead_letters") > 0],
+		["Dead letters", asNumber(dead), "now", dead > 0],
 	];
 }
 
@@ -171,8 +168,8 @@ class Watch {
 		const {history} = await ask("v1/history");
 		const now = performance.now() / 1000;
 
-		for (const entry of history)
-			(entry.pool === null ? this.history : this.pools.rowOf(entry.pool).history).seed(entry, now);
+		for (const [name, [latest]] of byName(history, "pool"))
+			(name === null ? this.history : this.pools.rowOf(name).history).seed(latest, now);
 	}
 
 	take(status, pools, now) {
@@ -187,9 +184,9 @@ class Watch {
 		this.status = status;
 		operator.take(status.access);
 		this.answeredAt = new Date();
-		this.history.take(now, sumOf(pools.map(countsOf)));
+		this.history.take(now, pools);
 		this.showVerdict(verdictOf(status), styleOf(status), [...status.reasons ?? [], ...status.warnings ?? []]);
-		setText(byId("answered"), `${asCount(pools.length, "pool")}, as of ${asTime(this.answeredAt)}`);
+		setText(byId("answered"), `${asCount(byName(pools, "name").size, "pool")}, as of ${asTime(this.answeredAt)}`);
 		this.figures.show(figuresOf(pools, this.history));
 		for (const plot of this.plots)
 			plot.show(this.history, now);
