@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NOT_STARTED "wpool cannot start its own command"
+
 #define LIST_DEFAULT  "100"
 #define LIST_MAX      1000
 #define LIST_LIMIT    (30 * MTIME_SECOND)
@@ -237,7 +239,7 @@ static const char *missing_reason(const struct own_command_result *result)
 	if (result->is_late)
 		return "it took too long and was interrupted";
 	if (result->exit.kind == EXIT_NOT_STARTED)
-		return "wpool cannot start its own command";
+		return NOT_STARTED;
 	return "it failed; see problems";
 }
 
@@ -266,9 +268,9 @@ static void answer_result(void *ctx, const struct own_command_result *result)
 	buf_release(&text);
 }
 
-/* NULL, or why it was not started. */
-static const char *start_command(const struct supervisor_view *view,
-	struct letters_command *command, struct http_exchange *exchange)
+/* RC_OK: answer_result follows. RC_REFUSED: another one runs, or wpool stops. */
+static enum rc start_command(const struct supervisor_view *view, struct letters_command *command,
+	struct http_exchange *exchange)
 {
 	const char *path = view->config->host_count ? view->config->hosts[0].password_file : NULL;
 	struct exit_info failure;
@@ -277,7 +279,7 @@ static const char *start_command(const struct supervisor_view *view,
 	enum rc rc = RC_MEMORY;
 
 	if (path && asprintf(&file, PASSWORD_FILE "=%s", path) < 0)
-		return "out of memory";
+		return RC_MEMORY;
 	environment = environment_of(view->config, file);
 	buf_init(&input, SIZE_MAX);
 	write_addresses(view->config, &input);
@@ -293,10 +295,19 @@ static const char *start_command(const struct supervisor_view *view,
 	buf_release(&input);
 	free(environment);
 	free(file);
-	return rc == RC_OK ? NULL
-	       : rc == RC_REFUSED
-		       ? "another request looks at dead letters, or wpool stops; try again later"
-		       : "wpool cannot start its own command";
+	return rc;
+}
+
+static void refuse_start(const struct http_request *request, enum rc rc)
+{
+	if (rc == RC_REFUSED)
+		control_refuse(request, 409,
+			"another request looks at dead letters, or wpool stops; try again later",
+			NULL);
+	else if (rc == RC_MEMORY)
+		control_refuse_memory(request);
+	else
+		control_refuse(request, 503, NOT_STARTED, NULL);
 }
 
 /* ---------- the request ---------- */
@@ -324,7 +335,7 @@ static void check_request(const struct supervisor_view *view, const struct http_
 void control_answer_dead_letters(
 	const struct supervisor_view *view, const struct http_request *request)
 {
-	const char *why;
+	enum rc rc;
 	struct letters_command command = {.verb = verb_of(request->path)};
 	struct pool_runtime *runtime;
 
@@ -335,11 +346,11 @@ void control_answer_dead_letters(
 	if (!request->exchange) {
 		check_request(view, request, runtime, &command);
 	} else {
-		why = start_command(view, &command, request->exchange);
-		if (why)
-			control_refuse(request, 409, why, NULL);
-		else
+		rc = start_command(view, &command, request->exchange);
+		if (rc == RC_OK)
 			http_defer(request);
+		else
+			refuse_start(request, rc);
 	}
 	release_options(&command);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define PATH  "/v1/pools/first/dead-letters"
@@ -270,11 +271,39 @@ START_TEST(command_gets_no_password)
 }
 END_TEST
 
+/* Whatever it opens needs a lower number. Return the limit before. */
+static rlim_t limit_descriptors(const struct proc *serve, rlim_t max)
+{
+	struct rlimit limit;
+	ck_assert_int_eq(prlimit(proc_pid(serve), RLIMIT_NOFILE, NULL, &limit), 0);
+	rlim_t before = limit.rlim_cur;
+	limit.rlim_cur = max;
+	ck_assert_int_eq(prlimit(proc_pid(serve), RLIMIT_NOFILE, &limit, NULL), 0);
+	return before;
+}
+
+START_TEST(command_that_cannot_be_started_is_no_conflict)
+{
+	static const char head[] = "GET " PATH " HTTP/1.0\r\n", end[] = "Host: wpool\r\n\r\n";
+	struct proc *serve = serve_paused(NULL);
+	int fd = http_connect(control_socket());
+	http_send(fd, head, strlen(head));
+	control_get("/livez", 200); /* the connection before it has been accepted */
+	rlim_t before = limit_descriptors(serve, 3);
+	http_send(fd, end, strlen(end));
+	struct http_reply reply = http_read(fd);
+	ck_assert_msg(reply.status == 503, "%d %s", reply.status, reply.body);
+	control_expect_text(reply.body, "wpool cannot start its own command");
+	limit_descriptors(serve, before);
+	ask("GET", "", 200);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("dead letters api", {list_has_pages_and_conditions, 1},
 		{one_or_all_that_match_are_replayed_or_dropped, 1},
 		{wrong_requests_change_nothing, 1}, {failures_are_named, 1},
 		{only_operators_see_dead_letters, 1}, {stop_ends_a_replay, 2},
-		{command_gets_no_password, 1});
+		{command_gets_no_password, 1}, {command_that_cannot_be_started_is_no_conflict, 1});
 }
