@@ -4,6 +4,7 @@
 #include "api/session_verbs.h"
 
 #include "control/routes.h"
+#include "control/session_waits.h"
 #include "control/sessions.h"
 #include "core/tasks/delivery.h"
 #include "os/clock.h"
@@ -16,19 +17,14 @@
 SESSION_VERBS(X)
 #undef X
 
-/* A session that has got the command and is waited for; in the buffer it stands behind its key. */
-struct waited {
-	uint64_t life;
-	size_t len; /* of the key */
-};
-
 /* A command while it is given to sessions. */
 struct order {
 	const struct api_session_verb *verb;
 	enum session_queued queued;
 	bool waits;
 	struct session_walk walk; /* of the pool; for one key it is at its end */
-	struct buf waited;        /* keys, each with a struct waited behind it */
+	struct session_waits waited;
+	bool has_failed; /* one could not be waited for: out of memory */
 	uint64_t sessions, tasks, refused;
 	const char *refusal; /* the first one; static */
 	bool is_given;       /* to all sessions */
@@ -51,7 +47,7 @@ static const char *give_order(struct order *order, struct pool_runtime *runtime,
 	const struct session_facts *facts)
 {
 	enum session_verb verb = (enum session_verb)(order->verb - api_session_verbs);
-	struct waited waited = {.life = facts ? facts->life : 0, .len = key.len};
+	struct session_wait wait = {.life = facts ? facts->life : 0};
 	uint32_t tasks = facts ? queued_tasks(facts) : 0;
 	char copy[UINT8_MAX];
 	const char *refusal;
@@ -66,10 +62,9 @@ static const char *give_order(struct order *order, struct pool_runtime *runtime,
 	}
 	order->sessions++;
 	order->tasks += tasks;
-	if (order->waits) {
-		buf_append_text(&order->waited, key);
-		buf_append(&order->waited, &waited, sizeof waited);
-	}
+	wait.key = key;
+	if (order->waits && !session_waits_push(&order->waited, &wait))
+		order->has_failed = true;
 	return NULL;
 }
 
@@ -84,34 +79,32 @@ static void log_order(const struct order *order, const struct pool_runtime *runt
 /* ---------- waiting ---------- */
 
 /* False: the session has ended or, after a pause, none of its tasks runs. */
-static bool is_unfinished(const struct order *order, const struct pool *pool,
-	const struct waited *waited, struct text key)
+static bool is_unfinished(
+	const struct order *order, const struct pool *pool, const struct session_wait *wait)
 {
 	struct session_facts facts;
 
-	if (!pool_session_find(pool, key, &facts))
+	if (!pool_session_find(pool, wait->key, &facts))
 		return false;
 	if (order->verb->begins)
 		return facts.state == SESSION_RUNNING;
-	return facts.life == waited->life;
+	return facts.life == wait->life;
 }
 
 /* Forget sessions that have finished, from the last one on. True: one has not. */
 static bool has_unfinished(struct order *order)
 {
 	const struct pool_runtime *runtime = session_walk_pool(&order->walk);
-	struct text all = buf_text(&order->waited);
-	struct waited waited;
+	struct session_wait wait;
 
-	for (; runtime && all.len > 0; all.len -= sizeof waited + waited.len) {
-		const char *end = all.ptr + all.len - sizeof waited;
-		memcpy(&waited, end, sizeof waited);
-		if (is_unfinished(
-			    order, runtime->pool, &waited, text_of(end - waited.len, waited.len)))
-			break;
+	if (!runtime)
+		session_waits_clear(&order->waited);
+	while (session_waits_top(&order->waited, &wait)) {
+		if (is_unfinished(order, runtime->pool, &wait))
+			return true;
+		session_waits_pop(&order->waited);
 	}
-	buf_truncate(&order->waited, runtime ? all.len : 0);
-	return buf_len(&order->waited) > 0;
+	return false;
 }
 
 /* ---------- the answer ---------- */
@@ -146,7 +139,7 @@ static bool append_next(void *ctx, struct buf *out)
 	if (order->is_given) {
 		json_append(out, json_of_order(order));
 		buf_append_byte(out, '\n');
-		out->failed |= order->waited.failed;
+		out->failed |= order->has_failed;
 		order->has_ended = true;
 		return true;
 	}
@@ -172,7 +165,7 @@ static void order_free(void *ctx)
 	if (!order)
 		return;
 	session_walk_release(&order->walk);
-	buf_release(&order->waited);
+	session_waits_release(&order->waited);
 	free(order);
 }
 
@@ -213,7 +206,7 @@ static struct order *order_new(const struct supervisor_view *view,
 	if (!order)
 		return NULL;
 	*order = *wanted;
-	buf_init(&order->waited, SIZE_MAX);
+	session_waits_init(&order->waited, SIZE_MAX);
 	if (session_walk_init(&order->walk, view, query->runtime, query->where) == RC_OK)
 		return order;
 	free(order);
