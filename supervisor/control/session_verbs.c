@@ -4,8 +4,8 @@
 #include "api/session_verbs.h"
 
 #include "control/routes.h"
-#include "control/session_waits.h"
 #include "control/sessions.h"
+#include "control/sessions/session_waits.h"
 #include "core/tasks/delivery.h"
 #include "os/clock.h"
 

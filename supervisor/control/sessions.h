@@ -3,7 +3,7 @@
 #define CONTROL_SESSIONS_H
 
 #include "control/answer.h"
-#include "control/session_walk.h"
+#include "control/sessions/session_walk.h"
 
 /* The sessions that a query names. */
 struct session_query {

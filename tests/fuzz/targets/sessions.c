@@ -1,7 +1,7 @@
 /* The where expression of requests about sessions: accepted, and then it can be applied, or refused
  * with a position in it and a reason that may be shown. */
 #include "base/utf8.h"
-#include "control/session_filter.h"
+#include "control/sessions/session_filter.h"
 #include "core/tasks/delivery.h"
 #include "fuzz/fuzz.h"
 

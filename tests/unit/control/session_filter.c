@@ -1,5 +1,5 @@
 /* The where expression of sessions: what it means, and where it is malformed. */
-#include "control/session_filter.h"
+#include "control/sessions/session_filter.h"
 
 #include "core/tasks/delivery.h"
 #include "unit/unit.h"

@@ -1,6 +1,6 @@
 /* The sessions that a command waits for come back as they were pushed, also when one did not fit.
  */
-#include "control/session_waits.h"
+#include "control/sessions/session_waits.h"
 #include "unit/unit.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* A walk visits each session once, while others begin and end between its steps. */
-#include "control/session_walk.h"
+#include "control/sessions/session_walk.h"
 
 #include "os/clock.h"
 #include "unit/support/runtime/runtime_rig.h"

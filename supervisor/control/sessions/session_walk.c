@@ -1,4 +1,4 @@
-#include "control/session_walk.h"
+#include "control/sessions/session_walk.h"
 
 #include "os/clock.h"
 #include "runtime/pool_set.h"

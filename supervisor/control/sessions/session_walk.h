@@ -4,7 +4,7 @@
 #ifndef CONTROL_SESSION_WALK_H
 #define CONTROL_SESSION_WALK_H
 
-#include "control/session_filter.h"
+#include "control/sessions/session_filter.h"
 #include "runtime/supervisor_view.h"
 
 struct pool_runtime;

@@ -1,4 +1,4 @@
-#include "control/session_filter.h"
+#include "control/sessions/session_filter.h"
 
 #include "base/utf8.h"
 #include "config/value/quantity.h"

@@ -1,4 +1,4 @@
-#include "control/session_waits.h"
+#include "control/sessions/session_waits.h"
 
 #include <assert.h>
 #include <string.h>
