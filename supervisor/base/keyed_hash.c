@@ -54,20 +54,3 @@ uint64_t keyed_hash(uint64_t secret, struct text text)
 	mix(&state);
 	return state.a ^ state.b ^ state.c ^ state.d;
 }
-
-bool keyed_hash_read(struct text text, uint64_t *ret)
-{
-	static const char digits[] = "0123456789abcdef";
-	uint64_t hash = 0;
-
-	if (text.len != 2 * sizeof hash)
-		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		const char *digit = memchr(digits, text.ptr[i], 16);
-		if (!digit)
-			return false;
-		hash = hash << 4 | (uint64_t)(digit - digits);
-	}
-	*ret = hash;
-	return true;
-}

@@ -6,14 +6,7 @@
 
 #include "base/text.h"
 
-#include <inttypes.h>
-
 /* Both halves of SipHash's key are the secret. */
 uint64_t keyed_hash(uint64_t secret, struct text);
-
-/* A hash as text: 16 hexadecimal digits in lower case. */
-#define KEYED_HASH_FORMAT "%016" PRIx64
-/* False: it is no such text. */
-bool keyed_hash_read(struct text, uint64_t *ret);
 
 #endif

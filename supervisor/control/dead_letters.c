@@ -1,7 +1,7 @@
 /* GET /v1/pools/NAME/dead-letters, and POST .../replay and .../drop: wpool's own command does the
  * work in a child process, so that no dead letter is in our memory and none delays the loop. What
  * docs/retries.md promises of the command holds here. */
-#include "base/keyed_hash.h"
+#include "api/fingerprint.h"
 #include "config/dead_letter.h"
 #include "config/url/secrets.h"
 #include "config/value/quantity.h"
@@ -97,12 +97,9 @@ static const char *read_limit(struct letters_command *command, struct text value
 
 static const char *read_fingerprint(struct letters_command *command, struct text value)
 {
-	uint64_t fingerprint;
-
 	command->has_selection = command->has_fingerprint = true;
 	add_option(command, "--fingerprint=", value);
-	return keyed_hash_read(value, &fingerprint) ? NULL
-						    : "fingerprint is not 16 hexadecimal digits";
+	return fingerprint_is_valid(value) ? NULL : "fingerprint " FINGERPRINT_RULE;
 }
 
 /* NULL, or what is wrong. */

@@ -1,7 +1,7 @@
 /* `wpool dead-letters`: list, show, replay or drop the tasks that a pool has given up. */
 #include "dead_letters/dead_letters.h"
 
-#include "base/keyed_hash.h"
+#include "api/fingerprint.h"
 #include "commands.h"
 #include "config/dead_letter.h"
 #include "config/value/quantity.h"
@@ -154,11 +154,10 @@ static int take_option(struct command *c, int option)
 	case SKIP:
 		return read_count("--skip", 0, &c->what.skip);
 	case FINGERPRINT:
-		c->what.matches.has_fingerprint = true;
-		return keyed_hash_read(text_from(optarg), &c->what.matches.fingerprint)
+		c->what.matches.fingerprint = text_from(optarg);
+		return fingerprint_is_valid(c->what.matches.fingerprint)
 			       ? -1
-			       : cli_bad_value(COMMAND, "--fingerprint", optarg,
-					 "is not 16 hexadecimal digits, in lower case");
+			       : cli_bad_value(COMMAND, "--fingerprint", optarg, FINGERPRINT_RULE);
 	case TO:
 		c->what.replay.to = text_from(optarg);
 		return -1;

@@ -2,8 +2,8 @@
 
 #include "amqp/table.h"
 #include "base/json.h"
-#include "base/keyed_hash.h"
 #include "base/utf8.h"
+#include "dead_letters/letter_fingerprint.h"
 #include "message/field_text.h"
 
 #include <inttypes.h>
@@ -116,9 +116,14 @@ static void put_ours(struct buf *out, struct text headers)
 
 void dead_letter_write_json(struct buf *out, const struct dead_letter *letter, bool with_body)
 {
+	char fingerprint[FINGERPRINT_SIZE];
+	if (!dead_letter_fingerprint(letter, fingerprint)) {
+		out->failed = true;
+		return;
+	}
 	buf_printf(out,
-		"{\"position\":%" PRIu64 ",\"fingerprint\":\"" KEYED_HASH_FORMAT "\",\"wpool\":",
-		letter->position, dead_letter_fingerprint(letter));
+		"{\"position\":%" PRIu64 ",\"fingerprint\":\"%s\",\"wpool\":", letter->position,
+		fingerprint);
 	put_ours(out, letter->headers);
 	buf_append_text(out, TEXT(",\"properties\":"));
 	put_properties(out, &letter->properties);

@@ -1,9 +1,9 @@
 #include "dead_letters/letter.h"
 
 #include "amqp/table.h"
-#include "base/keyed_hash.h"
 #include "base/utf8.h"
 #include "dead_letters/dead_letters.h"
+#include "dead_letters/letter_fingerprint.h"
 #include "message/field_text.h"
 #include "message/names.h"
 #include "tty/console.h"
@@ -60,13 +60,16 @@ void dead_letter_read(
 	if (properties_parse(delivery->content.properties, &letter->properties) != RC_OK) {
 		letter->properties = (struct properties){0};
 		letter->is_unreadable = true;
+		letter->unreadable = delivery->content.properties;
 		return;
 	}
 	struct text table = letter->properties.value[PROPERTY_HEADERS];
-	if (table_check(table) == RC_OK)
+	if (table_check(table) == RC_OK) {
 		letter->headers = table;
-	else
+	} else {
 		letter->is_unreadable = true;
+		letter->unreadable = table;
+	}
 }
 
 bool dead_letter_header(const struct dead_letter *letter, struct text name, struct buf *out)
@@ -92,42 +95,17 @@ void dead_letter_name(const struct dead_letter *letter, struct buf *out)
 	}
 }
 
-/* ---------- fingerprints ---------- */
+/* ---------- what its queue counts ---------- */
 
 const struct text dead_letter_counters[DEAD_LETTER_COUNTERS] = {
 	{"x-delivery-count", 16}, {"x-acquired-count", 16}};
 
-static bool is_counter(struct text name)
+bool dead_letter_is_counter(struct text name)
 {
 	for (size_t i = 0; i < DEAD_LETTER_COUNTERS; i++)
 		if (text_is(name, dead_letter_counters[i]))
 			return true;
 	return false;
-}
-
-/* A sum: a quorum queue sorts the headers when it adds one of its own. */
-static uint64_t hash_headers(struct text headers)
-{
-	struct table_field field;
-	uint64_t sum = 0;
-
-	while (table_next(&headers, true, &field))
-		if (!is_counter(field.key))
-			sum += keyed_hash(keyed_hash((uint8_t)field.type, field.key), field.value);
-	return sum;
-}
-
-/* Each part is hashed with the hash of those before it. */
-uint64_t dead_letter_fingerprint(const struct dead_letter *letter)
-{
-	const struct properties *properties = &letter->properties;
-	uint64_t hash = keyed_hash(hash_headers(letter->headers), letter->body);
-
-	hash = keyed_hash(hash, letter->routing_key);
-	for (unsigned i = 0; i < PROPERTY_COUNT; i++)
-		if (i != PROPERTY_HEADERS && properties_has(properties, i))
-			hash = keyed_hash(hash + i, properties->value[i]);
-	return hash;
 }
 
 /* ---------- conditions ---------- */
@@ -173,11 +151,19 @@ static enum match letter_meets(
 	return match;
 }
 
+static enum match letter_has_fingerprint(const struct dead_letter *letter, struct text wanted)
+{
+	char fingerprint[FINGERPRINT_SIZE];
+	if (!dead_letter_fingerprint(letter, fingerprint))
+		return MATCH_MEMORY;
+	return text_is(text_from(fingerprint), wanted) ? MATCH_YES : MATCH_NO;
+}
+
 enum match matches_meet(const struct matches *matches, const struct dead_letter *letter)
 {
-	enum match match = MATCH_YES;
-	if (matches->has_fingerprint && dead_letter_fingerprint(letter) != matches->fingerprint)
-		return MATCH_NO;
+	enum match match = matches->fingerprint.ptr
+				   ? letter_has_fingerprint(letter, matches->fingerprint)
+				   : MATCH_YES;
 	for (size_t i = 0; i < matches->count && match == MATCH_YES; i++)
 		match = letter_meets(letter, matches->of[i].name, matches->of[i].value);
 	return match;

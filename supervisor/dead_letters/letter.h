@@ -15,7 +15,8 @@ struct dead_letter {
 	bool is_unreadable; /* its headers or all its properties: they are empty here */
 	struct text exchange, routing_key;
 	struct properties properties;
-	struct text headers; /* a table that table_check found good */
+	struct text headers;    /* a table that table_check found good */
+	struct text unreadable; /* the raw headers, or all raw properties; else empty */
 	struct text body;
 };
 
@@ -29,8 +30,7 @@ void dead_letter_name(const struct dead_letter *, struct buf *out);
 /* The headers in which a queue counts how often a message was handed back. */
 #define DEAD_LETTER_COUNTERS 2
 extern const struct text dead_letter_counters[DEAD_LETTER_COUNTERS];
-/* A number by which a message is found again: a keyed_hash of all of it but those headers. */
-uint64_t dead_letter_fingerprint(const struct dead_letter *);
+bool dead_letter_is_counter(struct text name);
 
 /* "message_id"; NULL for the headers. */
 const char *property_name(enum property);
@@ -46,9 +46,8 @@ static inline bool property_is_number(enum property property)
 
 /* Conditions; all of them must match. */
 struct matches {
-	bool has_fingerprint;
-	uint64_t fingerprint;
-	size_t count; /* of the others */
+	struct text fingerprint; /* borrowed; TEXT_NONE: none */
+	size_t count;            /* of the others */
 	struct {
 		struct text name, value; /* borrowed */
 	} of[MATCHES_MAX];
@@ -56,7 +55,7 @@ struct matches {
 
 static inline bool matches_are_any(const struct matches *matches)
 {
-	return matches->count > 0 || matches->has_fingerprint;
+	return matches->count > 0 || matches->fingerprint.ptr;
 }
 
 /* "NAME=VALUE": a header and its text, or message_id or correlation_id for the name. NULL, or what

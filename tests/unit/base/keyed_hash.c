@@ -2,8 +2,6 @@
 #include "base/keyed_hash.h"
 #include "unit/unit.h"
 
-#include <stdio.h>
-
 /* What CPython 3.11 gives with PYTHONHASHSEED=0. */
 START_TEST(the_values_are_those_of_siphash_1_3)
 {
@@ -28,30 +26,11 @@ START_TEST(a_secret_is_not_cancelled_out)
 }
 END_TEST
 
-START_TEST(a_hash_is_read_as_it_is_written)
-{
-	static const char *const wrong[] = {"", "0123456789abcde", "0123456789abcdef0",
-		"0123456789ABCDEF", "0x23456789abcdef", "+123456789abcdef", " 123456789abcdef"};
-	static const uint64_t hashes[] = {0, 1, UINT64_C(0x0123456789abcdef), UINT64_MAX};
-	uint64_t hash = 7;
-	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		ck_assert_msg(!keyed_hash_read(text_from(wrong[i]), &hash), "%s", wrong[i]);
-	ck_assert(!keyed_hash_read(text_of("0123456789abcde", 16), &hash)); /* a NUL */
-	ck_assert_uint_eq(hash, 7);
-	for (size_t i = 0; i < sizeof hashes / sizeof *hashes; i++) {
-		char text[17];
-		snprintf(text, sizeof text, KEYED_HASH_FORMAT, hashes[i]);
-		ck_assert(keyed_hash_read(text_from(text), &hash));
-		ck_assert_uint_eq(hash, hashes[i]);
-	}
-}
-END_TEST
-
 static Suite *keyed_hash_suite(void)
 {
 	Suite *suite = suite_create("base/keyed_hash");
-	UNIT_CASE(suite, "hash", the_values_are_those_of_siphash_1_3, a_secret_is_not_cancelled_out,
-		a_hash_is_read_as_it_is_written);
+	UNIT_CASE(
+		suite, "hash", the_values_are_those_of_siphash_1_3, a_secret_is_not_cancelled_out);
 	return suite;
 }
 
