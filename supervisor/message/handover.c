@@ -3,9 +3,9 @@
 #include "base/utf8.h"
 #include "message/copy.h"
 #include "message/pack.h"
-#include "message/session_key.h"
 #include "wire/value.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define WAIT_MS_MAX (INT64_MAX / MTIME_MS)
@@ -33,6 +33,12 @@ void handover_release(struct handover_writer *writer)
 	buf_release(&writer->items);
 }
 
+void handover_clear(struct handover_writer *writer)
+{
+	buf_clear(&writer->items);
+	writer->count = writer->left_out = 0;
+}
+
 static void pack_rest(msgpack_packer *packer, const struct session_handover *handover)
 {
 	if (!handover->has_rest) {
@@ -52,11 +58,20 @@ static uint8_t flags_of(const struct session_handover *handover)
 			 handover->is_blocked * IS_BLOCKED | handover->is_poison * IS_POISON);
 }
 
-void handover_add(struct handover_writer *writer, const struct session_handover *handover)
+/* Take back what was appended if some of it is missing. */
+static bool is_whole(struct buf *out, size_t before)
 {
-	size_t before = buf_len(&writer->items);
+	if (!out->failed)
+		return true;
+	buf_truncate(out, before);
+	out->failed = false;
+	return false;
+}
+
+static void append_one(struct buf *out, const struct session_handover *handover)
+{
 	msgpack_packer packer;
-	pack_init(&packer, &writer->items);
+	pack_init(&packer, out);
 	msgpack_pack_array(&packer, HANDOVER_MEMBERS);
 	pack_valid_text(&packer, handover->key);
 	msgpack_pack_uint8(&packer, flags_of(handover));
@@ -65,21 +80,40 @@ void handover_add(struct handover_writer *writer, const struct session_handover 
 	msgpack_pack_uint16(&packer, handover->attempt);
 	msgpack_pack_uint32(&packer, handover->slice);
 	pack_rest(&packer, handover);
-	if (!writer->items.failed) {
-		writer->count++;
-		return;
-	}
-	buf_truncate(&writer->items, before);
-	writer->items.failed = false;
-	writer->left_out++;
 }
 
-void handover_write(const struct handover_writer *writer, struct buf *out)
+static void append_head(struct buf *out, uint32_t count)
 {
 	msgpack_packer packer;
 	pack_init(&packer, out);
-	msgpack_pack_array(&packer, writer->count);
+	msgpack_pack_array(&packer, count);
+}
+
+void handover_add(struct handover_writer *writer, const struct session_handover *handover)
+{
+	size_t before = buf_len(&writer->items);
+	append_one(&writer->items, handover);
+	if (is_whole(&writer->items, before))
+		writer->count++;
+	else
+		writer->left_out++;
+}
+
+bool handover_write(const struct handover_writer *writer, struct buf *out)
+{
+	size_t before = buf_len(out);
+	append_head(out, writer->count);
 	buf_append_text(out, buf_text(&writer->items));
+	return is_whole(out, before);
+}
+
+bool handover_write_name(const struct session_handover *handover, struct buf *out)
+{
+	size_t before = buf_len(out);
+	assert(!handover->has_rest);
+	append_head(out, 1);
+	append_one(out, handover);
+	return is_whole(out, before);
 }
 
 /* ---------- reading ---------- */

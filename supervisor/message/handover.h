@@ -6,10 +6,13 @@
 
 #include "base/buf.h"
 #include "core/session_handover.h"
+#include "message/session_key.h"
 
 /* Key, flags, reason, wait in milliseconds, attempt, slice, and the rest's body, headers and
  * content type; without a rest these are nil. */
 #define HANDOVER_MEMBERS 9
+/* Bytes of one without a rest: its key and at most 64 more. */
+#define HANDOVER_NAME_MAX (SESSION_KEY_MAX + 64)
 
 struct handover_writer {
 	struct buf items;  /* owned */
@@ -19,9 +22,14 @@ struct handover_writer {
 
 void handover_init(struct handover_writer *, size_t size_max);
 void handover_release(struct handover_writer *);
+void handover_clear(struct handover_writer *);
 void handover_add(struct handover_writer *, const struct session_handover *);
-/* Append all of it to out. */
-void handover_write(const struct handover_writer *, struct buf *out);
+/* Append all of it to out. False: out of memory, or over out's limit; out is as before, and not
+ * failed. */
+bool handover_write(const struct handover_writer *, struct buf *out) MUST_CHECK;
+/* Append what is to be read as only this one, which has no rest: at most HANDOVER_NAME_MAX bytes.
+ * False as above. */
+bool handover_write_name(const struct session_handover *, struct buf *out) MUST_CHECK;
 
 /* Read the bytes. *ret is allocated, owned by the caller; its texts are borrowed from bytes.
  * RC_MALFORMED: handover_write has not written them; RC_MEMORY. */

@@ -96,8 +96,11 @@ bool pool_token_init(struct pool_token *token, const struct pool_config *config,
 {
 	*token = (struct pool_token){.log = log, .guard = guard};
 	handover_init(&token->handover, TOKEN_HANDOVER_MAX);
+	buf_init(&token->name, HANDOVER_NAME_MAX);
 	if (!has_token(config))
 		return true;
+	if (!buf_reserve(&token->name, HANDOVER_NAME_MAX))
+		return false;
 	token->lease = pool_token_lease(config, origin->place);
 	name_holder(token, origin);
 	snprintf(token->queue, sizeof token->queue, "%s" TOKEN_QUEUE_SUFFIX, queue);
@@ -123,6 +126,7 @@ void pool_token_release(struct pool_token *token)
 		guard_set_lease(token->guard, token->lease, 0);
 	token_channel_free(token->channel);
 	handover_release(&token->handover);
+	buf_release(&token->name);
 	*token = (struct pool_token){0};
 }
 
@@ -140,30 +144,23 @@ void pool_token_hand_over(struct pool_token *token, const struct session_handove
 }
 
 /* They stay in the token until the next holder has it. */
-static void publish_handover(struct pool_token *token, struct handover_writer *items)
+static void publish_handover(struct pool_token *token, struct text bytes)
 {
-	struct buf bytes;
+	bool is_taken = token_hand_over(token_channel_token(token->channel), bytes, clock_boot());
 
-	buf_init(&bytes, TOKEN_HANDOVER_MAX);
-	if (items->count > 0)
-		handover_write(items, &bytes);
-	token_hand_over(token_channel_token(token->channel), buf_text(&bytes), clock_boot());
-	buf_release(&bytes);
-	items->count = items->left_out = 0;
-	buf_clear(&items->items);
+	assert(is_taken);
 }
 
 void pool_token_name(struct pool_token *token, const struct session_handover *handover)
 {
-	struct handover_writer items;
+	bool is_written;
 
 	if (!token->channel)
 		return;
-	handover_init(&items, TOKEN_HANDOVER_MAX);
-	if (handover)
-		handover_add(&items, handover);
-	publish_handover(token, &items);
-	handover_release(&items);
+	buf_clear(&token->name);
+	is_written = !handover || handover_write_name(handover, &token->name);
+	assert(is_written);
+	publish_handover(token, buf_text(&token->name));
 	token->has_named = handover != NULL;
 }
 
@@ -186,7 +183,7 @@ void pool_token_prove(struct pool_token *token, struct consumer *consumer, mtime
 		consumer_token_proven(consumer, now);
 }
 
-static void hand_over_sessions(struct pool_token *token)
+static void log_left_out(const struct pool_token *token)
 {
 	if (token->handover.left_out > 0)
 		channel_log_line(token->log, LOG_WARN,
@@ -194,16 +191,34 @@ static void hand_over_sessions(struct pool_token *token)
 			"left out, whose attempts count from 0 again",
 			TOKEN_HANDOVER_MAX, token->handover.left_out,
 			token->handover.left_out + token->handover.count);
-	publish_handover(token, &token->handover);
-	token->has_named = false;
+}
+
+/* False: out of memory now. */
+static bool hand_over_sessions(struct pool_token *token)
+{
+	struct buf bytes;
+	bool is_written;
+
+	buf_init(&bytes, TOKEN_HANDOVER_MAX);
+	is_written = token->handover.count == 0 || handover_write(&token->handover, &bytes);
+	if (is_written) {
+		log_left_out(token);
+		publish_handover(token, buf_text(&bytes));
+		handover_clear(&token->handover);
+		token->has_named = false;
+	}
+	buf_release(&bytes);
+	return is_written;
 }
 
 bool pool_token_has_passed(struct pool_token *token)
 {
+	bool hands_over = token->has_named || token->handover.count + token->handover.left_out > 0;
+
 	if (!token->channel)
 		return true;
-	if (token->has_named || token->handover.count + token->handover.left_out > 0)
-		hand_over_sessions(token);
+	if (hands_over && !hand_over_sessions(token))
+		return false;
 	token_channel_leave(token->channel, clock_boot());
 	return token_channel_has_left(token->channel);
 }

@@ -22,6 +22,7 @@ struct pool_token {
 	struct pool *pool;               /* borrowed */
 	struct guard *guard;             /* borrowed */
 	struct handover_writer handover; /* of the pool's sessions, when it is drained */
+	struct buf name;                 /* memory for a name, so that it is never out of it */
 	bool has_named;                  /* the token may name a message */
 	bool is_proving;                 /* the consumer waits for token_is_proven */
 	unsigned lease;                  /* its number with the guard; 0: none */

@@ -39,7 +39,7 @@ static struct buf written(const struct session_handover *all, size_t count, size
 	for (size_t i = 0; i < count; i++)
 		handover_add(&writer, &all[i]);
 	buf_init(&bytes, size_max);
-	handover_write(&writer, &bytes);
+	ck_assert(handover_write(&writer, &bytes));
 	handover_release(&writer);
 	return bytes;
 }
@@ -85,6 +85,59 @@ START_TEST(what_does_not_fit_is_left_out_and_counted)
 	ck_assert_uint_eq(writer.count, 3);
 	ck_assert_uint_eq(writer.left_out, 1);
 	handover_release(&writer);
+}
+END_TEST
+
+/* One that is cut would be malformed: everything would be lost. */
+START_TEST(all_is_written_or_nothing)
+{
+	struct buf whole = written(samples, SAMPLES, 4096);
+	struct handover_writer writer;
+	handover_init(&writer, 4096);
+	for (size_t i = 0; i < SAMPLES; i++)
+		handover_add(&writer, &samples[i]);
+	for (size_t limit = 1; limit <= buf_len(&whole); limit++) {
+		struct buf bytes;
+		bool fits = limit == buf_len(&whole);
+		buf_init(&bytes, limit);
+		ck_assert_int_eq(handover_write(&writer, &bytes), fits);
+		ck_assert_uint_eq(buf_len(&bytes), fits ? limit : 0);
+		ck_assert(!bytes.failed);
+		buf_release(&bytes);
+	}
+	handover_release(&writer);
+	buf_release(&whole);
+}
+END_TEST
+
+START_TEST(a_largest_name_fits)
+{
+	static char key[SESSION_KEY_MAX];
+	struct session_handover name = {.key = text_of(key, sizeof key),
+		.has_message = true,
+		.is_high = true,
+		.is_poison = true,
+		.wait = INT64_MAX / MTIME_MS * MTIME_MS,
+		.attempt = UINT16_MAX,
+		.slice = UINT32_MAX};
+	struct session_handover *all;
+	size_t count;
+	struct buf bytes;
+	memset(key, 'k', sizeof key);
+	for (int reason = 0; reason < REASON_COUNT; reason++) {
+		name.reason = (enum reason)reason;
+		buf_init(&bytes, HANDOVER_NAME_MAX);
+		ck_assert(handover_write_name(&name, &bytes));
+		ck_assert_int_eq(handover_read(buf_text(&bytes), &all, &count), RC_OK);
+		ck_assert_uint_eq(count, 1);
+		expect_same(&all[0], &name);
+		free(all);
+		buf_release(&bytes);
+	}
+	buf_init(&bytes, sizeof key);
+	ck_assert(!handover_write_name(&name, &bytes));
+	ck_assert_uint_eq(buf_len(&bytes), 0);
+	buf_release(&bytes);
 }
 END_TEST
 
@@ -188,7 +241,8 @@ static Suite *handover_suite(void)
 {
 	Suite *suite = suite_create("message/handover");
 	UNIT_CASE(suite, "handover", what_is_written_is_read,
-		what_does_not_fit_is_left_out_and_counted, a_member_over_its_maximum_is_refused,
+		what_does_not_fit_is_left_out_and_counted, all_is_written_or_nothing,
+		a_largest_name_fits, a_member_over_its_maximum_is_refused,
 		a_part_of_a_rest_is_refused, forged_bytes_are_refused_or_harmless);
 	return suite;
 }
