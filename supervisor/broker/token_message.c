@@ -5,8 +5,6 @@
 
 /* Of the line of JSON: a token of a later version may have more members, but no other meaning. */
 #define VERSION 1
-/* 30 days */
-#define WAIT_MS_MAX ((uint64_t)30 * 24 * 3600 * 1000)
 
 enum member { VERSION_MEMBER, HOLDER, EPOCH, COUNTER, WINDOW, WAIT, ORDERLY, DEATHS, MEMBERS };
 
@@ -98,7 +96,7 @@ static const char *read_values(const struct text values[MEMBERS], struct token_c
 		return "it has an epoch, but no holder";
 	if (!text_read_decimal(values[WINDOW], UINT16_MAX, &window) || window == 0)
 		return "its window is no number from 1 to 65535";
-	if (!text_read_decimal(values[WAIT], WAIT_MS_MAX, &wait_ms))
+	if (!text_read_decimal(values[WAIT], (uint64_t)(TOKEN_DELAY_MAX / MTIME_MS), &wait_ms))
 		return "its wait_ms is no number, or too large";
 	if (!text_read_decimal(values[DEATHS], UINT32_MAX, &deaths) ||
 		!read_bool(values[ORDERLY], &content.is_orderly))

@@ -11,7 +11,9 @@
 #define TOKEN_QUEUE_SUFFIX ".token"
 /* Of the line of JSON. */
 #define TOKEN_LINE_MAX 1024
-#define TOKEN_BODY_MAX (TOKEN_LINE_MAX + 1 + TOKEN_HANDOVER_MAX)
+/* No honest token has a longer delay. */
+#define TOKEN_DELAY_MAX (24 * 60 * MTIME_MINUTE)
+#define TOKEN_BODY_MAX  (TOKEN_LINE_MAX + 1 + TOKEN_HANDOVER_MAX)
 
 /* A holder's name has only these: printable ASCII without a blank, a quote, or a backslash. */
 bool token_holder_is_valid(struct text);

@@ -16,6 +16,9 @@
 /* The prefetch of a pool with sessions, by default. */
 #define CONFIG_SESSION_PREFETCH 2000
 
+/* The upper bound of takeover_delay. */
+#define CONFIG_TAKEOVER_DELAY_MAX (24 * 60 * MTIME_MINUTE)
+
 /* A number of tasks, or a time; the other one is 0. */
 struct config_quantum {
 	int64_t tasks;

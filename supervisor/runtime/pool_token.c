@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+_Static_assert(CONFIG_TAKEOVER_DELAY_MAX == TOKEN_DELAY_MAX, "takeover_delay");
 _Static_assert(POOL_SET_MAX <= GUARD_LEASES, "each pool has a lease");
 
 /* A handover that cannot be read is lost: attempts count from 0 again. */
