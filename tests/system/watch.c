@@ -1,21 +1,25 @@
 /* `wpool serve --watch`: after a change of its source, the next tasks are done by the new code. */
 #include "harness/control.h"
+#include "harness/deadline.h"
 #include "system/system.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #define RESTARTED "restarted: all workers are new"
 
 static char *worker, *library;
 
-/* The worker answers with this text, and what its library says. */
-static char *source(const char *text)
+/* The worker answers with this text, and what its library says. It begins with this line. */
+static char *source_with(const char *first, const char *text)
 {
 	return scratch_text(
+		"%s\n"
 		"import os, sys\n"
 		"sys.path[:0] = ['worker-sdk/python', os.path.dirname(os.path.abspath(__file__))]\n"
 		"from wpool_worker import run\n"
@@ -24,7 +28,12 @@ static char *source(const char *text)
 		"except ImportError:\n"
 		"    MORE = ''\n"
 		"run(lambda task: '%s' + MORE)\n",
-		text);
+		first, text);
+}
+
+static char *source(const char *text)
+{
+	return source_with("", text);
 }
 
 static void write_worker(const char *text)
@@ -35,15 +44,20 @@ static void write_worker(const char *text)
 	free(lines);
 }
 
-/* As editors do: another file is written, and renamed over the old one. */
-static void replace_worker(const char *text)
+/* As editors do: another file is written, and renamed over the old one. lines moves in. */
+static void replace_source(char *lines)
 {
-	char *lines = source(text), *beside = scratch_path(library, ".worker.py.new");
+	char *beside = scratch_path(library, ".worker.py.new");
 
 	scratch_write(beside, lines);
 	ck_assert_int_eq(rename(beside, worker), 0);
 	free(lines);
 	free(beside);
+}
+
+static void replace_worker(const char *text)
+{
+	replace_source(source(text));
 }
 
 static struct proc *serve(void)
@@ -108,17 +122,59 @@ START_TEST(new_code_works_the_next_tasks)
 }
 END_TEST
 
+/* Until the descriptor is closed, a worker that reads this pipe at its start does not start. */
+static int await_reader(const char *pipe)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	int fd;
+
+	while ((fd = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+		fixture_poll(deadline, 20, "a worker starts");
+	return fd;
+}
+
+/* Both workers that are there now have written a file of their pid. */
+static void expect_marked_workers(const char *folder)
+{
+	json_t *answer = control_get_json("/v1/workers");
+
+	for (size_t i = 0; i < 2; i++) {
+		int pid =
+			(int)control_number(control_member(answer, "workers", i), "process", "pid");
+		char *path = scratch_text("%s/%d", folder, pid);
+		ck_assert_msg(access(path, F_OK) == 0, "worker %d has old code", pid);
+		free(path);
+	}
+	json_decref(answer);
+}
+
+/* The first worker of the restart still starts, so that it and the other one have to begin again.
+ */
 START_TEST(a_change_during_a_restart_is_not_missed)
 {
 	struct proc *proc = serve();
+	char *pipe = scratch_path(fixture.folder, "pipe"),
+	     *held = scratch_text("open('%s').read()", pipe),
+	     *marks = scratch_path(fixture.folder, "marks"),
+	     *marked = scratch_text("import os; open('%s/%%d' %% os.getpid(), 'w')", marks);
+	int fd;
 
-	replace_worker("two");
+	ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+	ck_assert_int_eq(mkdir(marks, 0700), 0);
+	replace_source(source_with(held, "two"));
 	proc_expect(proc, "changed: restarting");
-	replace_worker("three");
+	fd = await_reader(pipe);
+	replace_source(source_with(marked, "three"));
 	proc_expect(proc, "changed: restarting");
+	close(fd);
 	proc_expect(proc, RESTARTED);
+	expect_marked_workers(marks);
 	expect_answer("three");
 	fixture_stop(proc);
+	free(pipe);
+	free(held);
+	free(marks);
+	free(marked);
 }
 END_TEST
 
