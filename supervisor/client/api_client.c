@@ -12,6 +12,8 @@
 #define ANSWER_LIMIT (256u * 1024 * 1024)
 #define TEXT_LIMIT   (64 * 1024)
 #define HTTP_OK      200
+/* How long a supervisor may take from its last answer to its end. */
+#define EXIT_LIMIT_MS 10000
 
 /* ---------- the library ---------- */
 
@@ -79,7 +81,8 @@ enum rc api_client_init(struct api_client *client, const char *socket, const cha
 		.socket = socket,
 		.paths = control_paths_of(setting_of(socket)),
 		.multi = loaded.multi_init(),
-		.handle = loaded.easy_init()};
+		.handle = loaded.easy_init(),
+		.peer = PEER_PROCESS_NONE};
 	control_paths_drop_foreign(&client->paths);
 	buf_init(&client->answer, ANSWER_LIMIT);
 	buf_init(&client->problem, TEXT_LIMIT);
@@ -98,6 +101,7 @@ void api_client_release(struct api_client *client)
 		client->curl->easy_cleanup(client->handle);
 	if (client->multi)
 		client->curl->multi_cleanup(client->multi);
+	peer_process_release(&client->peer);
 	buf_release(&client->answer);
 	buf_release(&client->problem);
 }
@@ -134,6 +138,16 @@ static long status_of(const struct api_client *client)
 	return status;
 }
 
+/* The sockopt function of libcurl, called before it connects. */
+static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
+{
+	struct api_client *client = ctx;
+
+	(void)purpose;
+	client->socket_fd = fd;
+	return CURL_SOCKOPT_OK;
+}
+
 /* The write function of libcurl. Returning less than size * count ends the transfer. */
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
 {
@@ -144,7 +158,11 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
 	buf_append(&client->answer, bytes, size * count);
 	if (client->answer.failed)
 		return 0;
-	if (!request->on_line || status_of(client) != HTTP_OK)
+	if (status_of(client) != HTTP_OK)
+		return size * count;
+	if (request->until_exit && client->peer.connection < 0)
+		peer_process_hold(&client->peer, client->socket_fd);
+	if (!request->on_line)
 		return size * count;
 	rest = buf_text(&client->answer);
 	while (!client->has_enough && text_take_line(&rest, &line))
@@ -172,6 +190,10 @@ static CURLcode set_options(struct api_client *client, const char *socket, const
 		code = (set)(handle, CURLOPT_NOSIGNAL, 1L);
 	if (code == CURLE_OK)
 		code = (set)(handle, CURLOPT_NOPROXY, "*");
+	if (code == CURLE_OK)
+		code = (set)(handle, CURLOPT_SOCKOPTFUNCTION, on_socket);
+	if (code == CURLE_OK)
+		code = (set)(handle, CURLOPT_SOCKOPTDATA, (void *)client);
 	if (code == CURLE_OK)
 		code = (set)(handle, CURLOPT_WRITEFUNCTION, on_bytes);
 	return code == CURLE_OK ? (set)(handle, CURLOPT_WRITEDATA, (void *)client) : code;
@@ -313,6 +335,8 @@ int api_client_ask(struct api_client *client, const struct api_request *request)
 	api_client_send(client, request);
 	while (!api_client_wait(client, NULL, 0, (int)TIMEOUT_MS))
 		;
+	if (client->exit_code == EX_OK && client->request.until_exit)
+		peer_process_await_end(&client->peer, EXIT_LIMIT_MS);
 	return client->exit_code;
 }
 

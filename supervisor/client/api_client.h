@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "http/control_path.h"
+#include "os/peer_process.h"
 
 #include <curl/curl.h>
 #include <jansson.h>
@@ -16,6 +17,7 @@ struct api_request {
 	const char *path; /* a * in it is replaced by the pool */
 	const char *pool; /* put into the query if the path has no *; NULL: all */
 	bool is_long;     /* the answer may last any time */
+	bool until_exit;  /* with status 200, the result is there when the supervisor has gone */
 	/* If not NULL, called for each line of an answer with status 200; the answer is not kept
 	 * and may last any time. Return false to end it. */
 	bool (*on_line)(void *ctx, struct text line);
@@ -42,6 +44,8 @@ struct api_client {
 	size_t tried;
 	struct api_request request;
 	CURLcode start_error; /* why the request could not be sent */
+	int socket_fd;        /* of the connection, owned by the library */
+	struct peer_process peer;
 	bool is_sent, has_enough;
 };
 
@@ -56,7 +60,8 @@ void api_client_send(struct api_client *, const struct api_request *);
 /* Wait until the result is there, one of fds is readable, or timeout_ms have passed. True: the
  * result is there. */
 bool api_client_wait(struct api_client *, struct curl_waitfd fds[], unsigned count, int timeout_ms);
-/* Send and wait for the result. Returns its exit code. */
+/* Send and wait for the result, and with until_exit for the end of the supervisor's process.
+ * Returns its exit code. */
 int api_client_ask(struct api_client *, const struct api_request *);
 /* Parse the answer; the caller owns the result. NULL: it is not JSON. */
 json_t *api_client_json(const struct api_client *);

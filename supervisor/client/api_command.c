@@ -81,6 +81,7 @@ static int ask_supervisor(const struct api_command *q, const char *path,
 		.path = path,
 		.pool = q->pool,
 		.is_long = q->is_long,
+		.until_exit = q->until_exit,
 		.on_line = on_line,
 		.ctx = ctx};
 	json_t *answer, *problem;

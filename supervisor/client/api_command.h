@@ -28,6 +28,7 @@ struct api_command {
 	const char *exits;   /* "0 done": exit statuses with a special meaning */
 	bool is_interactive; /* no --json */
 	bool is_long;        /* the answer may last any time */
+	bool until_exit;     /* the supervisor ends: wait until its process has gone */
 	/* its own options; NULL: none. on_option returns -1 to continue, else an exit code */
 	const struct option *options;
 	const char *letters; /* short ones, as getopt has them; NULL */

@@ -53,12 +53,7 @@ static bool on_line(void *ctx, struct text text)
 	stop->is_settled = json_is_true(json_cell_find(line, "settled"));
 	if (stop->q.wants_json) {
 		api_command_print_json(text);
-	} else if (stop->has_ended) {
-		printf("%s%s\n", stop->is_drawn ? "\r\033[K" : "",
-			stop->is_settled ? "stopped, everything is settled"
-					 : "stopped before everything was settled; the broker "
-					   "delivers the rest again");
-	} else if (isatty(STDOUT_FILENO)) {
+	} else if (!stop->has_ended && isatty(STDOUT_FILENO)) {
 		putchar('\r');
 		console_print(stdout, "%.*s: %.*s workers, %.*s tasks with them, %.*s unconfirmed",
 			TEXT_ARGS(json_cell_text(line, "phase")),
@@ -72,17 +67,28 @@ static bool on_line(void *ctx, struct text text)
 	return api_command_flush(&stop->q) == EX_OK;
 }
 
+static void print_end(const struct stop *stop)
+{
+	if (stop->is_drawn)
+		fputs(stop->has_ended ? "\r\033[K" : "\n", stdout);
+	if (stop->has_ended && !stop->q.wants_json)
+		puts(stop->is_settled ? "stopped, everything is settled"
+				      : "stopped before everything was settled; the broker "
+					"delivers the rest again");
+}
+
 static int wait_for_end(struct stop *stop)
 {
-	int exit_code = api_command_follow(&stop->q,
+	int exit_code;
+
+	stop->q.until_exit = true;
+	exit_code = api_command_follow(&stop->q,
 		stop->is_forced ? "/v1/stop?wait=true&force=true" : "/v1/stop?wait=true", on_line,
 		stop);
-
-	if (stop->is_drawn && !stop->has_ended)
-		putchar('\n');
+	print_end(stop);
 	if (exit_code != EX_OK)
 		return exit_code;
-	if (ferror(stdout))
+	if (ferror(stdout) || api_command_flush(&stop->q) != EX_OK)
 		return EX_IOERR;
 	if (stop->has_ended)
 		return stop->is_settled ? EX_OK : EX_TEMPFAIL;

@@ -7,6 +7,8 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const one_worker[] = {"--workers", "1", "--pipeline", "1", NULL};
@@ -35,6 +37,44 @@ START_TEST(idle_supervisor_is_stopped)
 	proc_expect_gone(worker);
 	ck_assert_int_ne(access(control_socket(), F_OK), 0);
 	expect_end(stop(NULL, NULL), 69, "no supervisor listens");
+}
+END_TEST
+
+/* Wait until the process is at its exit, where it stops: it has closed its connections, but is
+ * there until ptrace continues it. It was seized with PTRACE_O_TRACEEXIT. */
+static void await_exit_stop(pid_t pid)
+{
+	int status = 0;
+	while (status >> 16 != PTRACE_EVENT_EXIT) {
+		if (status >> 8) {
+			int signal = status >> 16 ? 0 : WSTOPSIG(status);
+			ck_assert_int_eq(
+				ptrace(PTRACE_CONT, pid, NULL, (void *)(intptr_t)signal), 0);
+		}
+		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+		ck_assert(WIFSTOPPED(status));
+	}
+}
+
+/* Without --json it has printed nothing before. */
+START_TEST(stop_waits_for_the_process)
+{
+	struct proc *serve = fixture_serve_echo(one_worker);
+	fixture_worker_pid();
+	pid_t pid = proc_pid(serve);
+	ck_assert_int_eq(ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXIT), 0);
+	struct proc *command = stop(NULL, NULL);
+	await_exit_stop(pid);
+	/* Its last answer has come: this one takes longer than the first one needs to end. */
+	expect_end(stop(NULL, NULL), 69, "no supervisor listens");
+	char *printed = proc_stdout(command);
+	ck_assert_str_eq(printed, "");
+	ck_assert_msg(proc_is_alive(command), "it does not wait for the process");
+	free(printed);
+	ck_assert_int_eq(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+	expect_end(command, 0, "stopped, everything is settled\n");
+	ck_assert_msg(!proc_is_alive(serve), "the process is still there");
+	ck_assert_int_eq(proc_wait(serve), 0);
 }
 END_TEST
 
@@ -122,7 +162,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("stop_command", {idle_supervisor_is_stopped, 1},
-		{stop_waits_for_started_tasks, 1}, {force_ends_the_drain, 1},
-		{force_needs_no_stop_before, 1}, {interrupted_stop_command_leaves_the_drain, 1},
-		{terminal_shows_tasks_in_hand, 1});
+		{stop_waits_for_the_process, 1}, {stop_waits_for_started_tasks, 1},
+		{force_ends_the_drain, 1}, {force_needs_no_stop_before, 1},
+		{interrupted_stop_command_leaves_the_drain, 1}, {terminal_shows_tasks_in_hand, 1});
 }

@@ -1,0 +1,60 @@
+#include "os/peer_process.h"
+
+#include "os/descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD /* of the C library; since Linux 6.5 */
+#define SO_PEERPIDFD 77
+#endif
+
+static int open_pidfd(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof peer, pidfd_len = sizeof(int);
+	int pidfd;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &pidfd_len) == 0)
+		return pidfd;
+	if (errno != ENOPROTOOPT || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return -1;
+	return (int)syscall(SYS_pidfd_open, peer.pid, 0); /* 0 in another namespace: an error */
+}
+
+void peer_process_hold(struct peer_process *peer, int fd)
+{
+	peer_process_release(peer);
+	peer->connection = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	peer->pidfd = open_pidfd(fd);
+}
+
+/* False: limit_ms have passed (-1: none). */
+static bool wait_for(int fd, short events, int limit_ms)
+{
+	struct pollfd wait = {.fd = fd, .events = events};
+	int ready;
+
+	do
+		ready = poll(&wait, 1, limit_ms);
+	while (ready < 0 && errno == EINTR);
+	return ready != 0;
+}
+
+bool peer_process_await_end(const struct peer_process *peer, int limit_ms)
+{
+	/* Not readable: what the peer sent last need not be read for that. */
+	if (peer->connection >= 0)
+		wait_for(peer->connection, POLLRDHUP, -1);
+	return peer->pidfd < 0 || wait_for(peer->pidfd, POLLIN, limit_ms);
+}
+
+void peer_process_release(struct peer_process *peer)
+{
+	descriptor_close(&peer->connection);
+	descriptor_close(&peer->pidfd);
+}

@@ -1,0 +1,24 @@
+/* The process at the other end of a Unix socket: the one that listened there. Layer: os. Waits for
+ * its end, in whatever PID namespace it is. */
+#ifndef OS_PEER_PROCESS_H
+#define OS_PEER_PROCESS_H
+
+#include <stdbool.h>
+
+struct peer_process {
+	int connection, pidfd; /* owned; -1: none */
+};
+
+#define PEER_PROCESS_NONE ((struct peer_process){-1, -1})
+
+/* fd: a connected Unix socket, while the peer is known to be at the other end. It may be closed
+ * afterwards. Without a pidfd (the process is in another namespace before Linux 6.5, or has ended)
+ * its end is that of the connection. */
+void peer_process_hold(struct peer_process *, int fd);
+/* Wait until the other side of the connection is closed, without a limit, and then until the
+ * process has ended, for at most limit_ms: what listens there may be a proxy that lives on. True:
+ * it has ended, as far as that can be known. */
+bool peer_process_await_end(const struct peer_process *, int limit_ms);
+void peer_process_release(struct peer_process *);
+
+#endif
