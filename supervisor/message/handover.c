@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WAIT_MS_MAX (INT64_MAX / MTIME_MS)
 /* An array's head and its longest length. */
@@ -22,22 +23,7 @@ enum {
 	ALL_FLAGS = 63
 };
 
-void handover_init(struct handover_writer *writer, size_t size_max)
-{
-	*writer = (struct handover_writer){0};
-	buf_init(&writer->items, size_max - HEAD_SIZE_MAX);
-}
-
-void handover_release(struct handover_writer *writer)
-{
-	buf_release(&writer->items);
-}
-
-void handover_clear(struct handover_writer *writer)
-{
-	buf_clear(&writer->items);
-	writer->count = writer->left_out = 0;
-}
+/* ---------- writing one ---------- */
 
 static void pack_rest(msgpack_packer *packer, const struct session_handover *handover)
 {
@@ -89,24 +75,6 @@ static void append_head(struct buf *out, uint32_t count)
 	msgpack_pack_array(&packer, count);
 }
 
-void handover_add(struct handover_writer *writer, const struct session_handover *handover)
-{
-	size_t before = buf_len(&writer->items);
-	append_one(&writer->items, handover);
-	if (is_whole(&writer->items, before))
-		writer->count++;
-	else
-		writer->left_out++;
-}
-
-bool handover_write(const struct handover_writer *writer, struct buf *out)
-{
-	size_t before = buf_len(out);
-	append_head(out, writer->count);
-	buf_append_text(out, buf_text(&writer->items));
-	return is_whole(out, before);
-}
-
 bool handover_write_name(const struct session_handover *handover, struct buf *out)
 {
 	size_t before = buf_len(out);
@@ -122,6 +90,12 @@ struct reader {
 	const uint8_t *at, *end;
 	bool has_failed;
 };
+
+static struct reader reader_of(struct text bytes)
+{
+	const uint8_t *at = (const uint8_t *)bytes.ptr;
+	return (struct reader){at, at + bytes.len, false};
+}
 
 static struct wire_value take_value(struct reader *reader)
 {
@@ -206,8 +180,7 @@ static void take_one(struct reader *reader, struct session_handover *ret)
 
 enum rc handover_read(struct text bytes, struct session_handover **ret, size_t *ret_count)
 {
-	struct reader reader = {(const uint8_t *)bytes.ptr, NULL, false};
-	reader.end = reader.at + bytes.len;
+	struct reader reader = reader_of(bytes);
 	if (wire_check(reader.at, bytes.len) != WIRE_OK)
 		return RC_MALFORMED;
 	struct wire_value head = take_value(&reader);
@@ -225,4 +198,137 @@ enum rc handover_read(struct text bytes, struct session_handover **ret, size_t *
 	*ret = all;
 	*ret_count = head.count;
 	return RC_OK;
+}
+
+/* ---------- writing all ---------- */
+
+void handover_init(struct handover_writer *writer, size_t size_max)
+{
+	*writer = (struct handover_writer){.size_max = size_max - HEAD_SIZE_MAX};
+	for (int part = 0; part < HANDOVER_PARTS; part++)
+		buf_init(&writer->parts[part], SIZE_MAX);
+}
+
+void handover_release(struct handover_writer *writer)
+{
+	for (int part = 0; part < HANDOVER_PARTS; part++)
+		buf_release(&writer->parts[part]);
+}
+
+void handover_clear(struct handover_writer *writer)
+{
+	for (int part = 0; part < HANDOVER_PARTS; part++)
+		buf_clear(&writer->parts[part]);
+	writer->count = 0;
+	writer->left_out.count = writer->without_rest.count = 0;
+}
+
+static void loss_count(struct handover_loss *loss, struct text key)
+{
+	if (loss->count++ > 0)
+		return;
+	loss->len = key.len;
+	memcpy(loss->key, key.ptr, key.len);
+}
+
+static size_t size_of_all(const struct handover_writer *writer)
+{
+	size_t size = 0;
+	for (int part = 0; part < HANDOVER_PARTS; part++)
+		size += buf_len(&writer->parts[part]);
+	return size;
+}
+
+static enum handover_part part_of(const struct session_handover *handover)
+{
+	if (handover->has_rest)
+		return HANDOVER_WITH_REST;
+	return handover->is_paused || handover->is_blocked || handover->is_poison ? HANDOVER_FIRST
+										  : HANDOVER_OTHERS;
+}
+
+static struct session_handover without_rest(const struct session_handover *handover)
+{
+	struct session_handover copy = *handover;
+	copy.has_rest = false;
+	copy.body = copy.headers = copy.content_type = TEXT_NONE;
+	return copy;
+}
+
+/* RC_LIMIT: it does not fit; RC_MEMORY. */
+static enum rc append(struct handover_writer *writer, const struct session_handover *handover)
+{
+	struct buf *part = &writer->parts[part_of(handover)];
+	size_t before = buf_len(part);
+	if (handover->body.len + handover->headers.len > writer->size_max)
+		return RC_LIMIT;
+	append_one(part, handover);
+	if (!is_whole(part, before))
+		return RC_MEMORY;
+	if (size_of_all(writer) <= writer->size_max) {
+		writer->count++;
+		return RC_OK;
+	}
+	buf_truncate(part, before);
+	return RC_LIMIT;
+}
+
+/* Remove the oldest of a part that has one, except for its rest. */
+static void take_oldest(struct handover_writer *writer, enum handover_part part,
+	struct session_handover *ret, char key[SESSION_KEY_MAX])
+{
+	struct text all = buf_text(&writer->parts[part]);
+	struct reader reader = reader_of(all);
+	struct session_handover oldest;
+	take_one(&reader, &oldest);
+	assert(!reader.has_failed);
+	*ret = without_rest(&oldest);
+	memcpy(key, oldest.key.ptr, oldest.key.len);
+	ret->key.ptr = key;
+	buf_consume(&writer->parts[part], (size_t)((const char *)reader.at - all.ptr));
+	writer->count--;
+}
+
+/* First without the rests, then, for what is to be kept first, without others. False: no more. */
+static bool make_space(struct handover_writer *writer, enum handover_part wanted)
+{
+	char key[SESSION_KEY_MAX];
+	struct session_handover oldest;
+	if (buf_len(&writer->parts[HANDOVER_WITH_REST]) > 0) {
+		take_oldest(writer, HANDOVER_WITH_REST, &oldest, key);
+		loss_count(&writer->without_rest, oldest.key);
+		if (append(writer, &oldest) != RC_OK)
+			loss_count(&writer->left_out, oldest.key);
+		return true;
+	}
+	if (wanted != HANDOVER_FIRST || buf_len(&writer->parts[HANDOVER_OTHERS]) == 0)
+		return false;
+	take_oldest(writer, HANDOVER_OTHERS, &oldest, key);
+	loss_count(&writer->left_out, oldest.key);
+	return true;
+}
+
+void handover_add(struct handover_writer *writer, const struct session_handover *handover)
+{
+	struct session_handover small = without_rest(handover);
+	enum rc rc = append(writer, handover);
+	if (rc == RC_OK)
+		return;
+	if (handover->has_rest) {
+		loss_count(&writer->without_rest, handover->key);
+		rc = append(writer, &small);
+	}
+	while (rc == RC_LIMIT && make_space(writer, part_of(&small)))
+		rc = append(writer, &small);
+	if (rc != RC_OK)
+		loss_count(&writer->left_out, handover->key);
+}
+
+bool handover_write(const struct handover_writer *writer, struct buf *out)
+{
+	size_t before = buf_len(out);
+	append_head(out, writer->count);
+	for (int part = 0; part < HANDOVER_PARTS; part++)
+		buf_append_text(out, buf_text(&writer->parts[part]));
+	return is_whole(out, before);
 }

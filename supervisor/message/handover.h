@@ -14,15 +14,32 @@
 /* Bytes of one without a rest: its key and at most 64 more. */
 #define HANDOVER_NAME_MAX (SESSION_KEY_MAX + 64)
 
+enum handover_part {
+	HANDOVER_FIRST, /* paused, blocked or named: without it more would run than may */
+	HANDOVER_OTHERS,
+	HANDOVER_WITH_REST, /* of either kind */
+	HANDOVER_PARTS
+};
+
+struct handover_loss {
+	uint32_t count;
+	char key[SESSION_KEY_MAX]; /* of the first one */
+	size_t len;
+};
+
+/* The functions below change it. */
 struct handover_writer {
-	struct buf items;  /* owned */
-	uint32_t count;    /* of items */
-	uint32_t left_out; /* those that did not fit */
+	size_t size_max;                  /* of the parts together, in bytes */
+	struct buf parts[HANDOVER_PARTS]; /* owned */
+	uint32_t count;                   /* in all parts */
+	struct handover_loss left_out, without_rest;
 };
 
 void handover_init(struct handover_writer *, size_t size_max);
 void handover_release(struct handover_writer *);
 void handover_clear(struct handover_writer *);
+/* What does not fit is left out and counted: of all first the rests, then those that are not
+ * HANDOVER_FIRST. */
 void handover_add(struct handover_writer *, const struct session_handover *);
 /* Append all of it to out. False: out of memory, or over out's limit; out is as before, and not
  * failed. */

@@ -1,5 +1,6 @@
 #include "runtime/pool_token.h"
 
+#include "base/utf8.h"
 #include "os/clock.h"
 #include "process/guard.h"
 #include "runtime/consume_link.h"
@@ -184,14 +185,15 @@ void pool_token_prove(struct pool_token *token, struct consumer *consumer, mtime
 		consumer_token_proven(consumer, now);
 }
 
-static void log_left_out(const struct pool_token *token)
+static void log_loss(
+	const struct pool_token *token, const struct handover_loss *loss, const char *what)
 {
-	if (token->handover.left_out > 0)
+	if (loss->count > 0)
 		channel_log_line(token->log, LOG_WARN,
-			"what is handed over about sessions is larger than %zu bytes: %u of %u are "
-			"left out, whose attempts count from 0 again",
-			TOKEN_HANDOVER_MAX, token->handover.left_out,
-			token->handover.left_out + token->handover.count);
+			"what is handed over about sessions is larger than %zu bytes: %u %s, the "
+			"first one of \"%s\"",
+			TOKEN_HANDOVER_MAX, loss->count, what,
+			utf8_shown(text_of(loss->key, loss->len)).text);
 }
 
 /* False: out of memory now. */
@@ -203,7 +205,10 @@ static bool hand_over_sessions(struct pool_token *token)
 	buf_init(&bytes, TOKEN_HANDOVER_MAX);
 	is_written = token->handover.count == 0 || handover_write(&token->handover, &bytes);
 	if (is_written) {
-		log_left_out(token);
+		log_loss(token, &token->handover.without_rest,
+			"without the rest of their work, which begins again");
+		log_loss(token, &token->handover.left_out,
+			"left out, whose attempts count from 0 again");
 		publish_handover(token, buf_text(&bytes));
 		handover_clear(&token->handover);
 		token->has_named = false;
@@ -214,7 +219,8 @@ static bool hand_over_sessions(struct pool_token *token)
 
 bool pool_token_has_passed(struct pool_token *token)
 {
-	bool hands_over = token->has_named || token->handover.count + token->handover.left_out > 0;
+	bool hands_over =
+		token->has_named || token->handover.count + token->handover.left_out.count > 0;
 
 	if (!token->channel)
 		return true;

@@ -83,8 +83,126 @@ START_TEST(what_does_not_fit_is_left_out_and_counted)
 	for (int i = 0; i < 4; i++)
 		handover_add(&writer, &samples[0]);
 	ck_assert_uint_eq(writer.count, 3);
-	ck_assert_uint_eq(writer.left_out, 1);
+	ck_assert_uint_eq(writer.left_out.count, 1);
+	ck_assert(text_is(text_of(writer.left_out.key, writer.left_out.len), samples[0].key));
+	handover_clear(&writer);
+	ck_assert_uint_eq(writer.count + writer.left_out.count, 0);
 	handover_release(&writer);
+}
+END_TEST
+
+#define SIZE_MAX_OF_ALL 400
+
+static const struct session_handover blocked = {.key = TEXT("blocked"),
+	.has_message = true,
+	.is_later = true,
+	.is_blocked = true,
+	.reason = REASON_REJECTED,
+	.attempt = 3,
+	.slice = 2};
+static const struct session_handover parked = {.key = TEXT("parked"),
+	.has_message = true,
+	.is_later = true,
+	.reason = REASON_FAILED,
+	.attempt = 1};
+static const struct session_handover paused = {.key = TEXT("paused"), .is_paused = true};
+
+static struct session_handover with_rest(const struct session_handover *handover, size_t size)
+{
+	static const char bytes[2 * SIZE_MAX_OF_ALL];
+	struct session_handover copy = *handover;
+	copy.has_rest = true;
+	copy.body = text_of(bytes, size);
+	return copy;
+}
+
+struct outcome {
+	struct handover_writer writer;
+	struct buf bytes;
+	struct session_handover *all;
+	size_t count;
+};
+
+/* Each is added `times` before the next one. */
+static void outcome_init(
+	struct outcome *outcome, const struct session_handover *all[], const size_t times[])
+{
+	handover_init(&outcome->writer, SIZE_MAX_OF_ALL);
+	for (size_t i = 0; all[i]; i++)
+		for (size_t n = 0; n < times[i]; n++)
+			handover_add(&outcome->writer, all[i]);
+	buf_init(&outcome->bytes, SIZE_MAX_OF_ALL);
+	ck_assert(handover_write(&outcome->writer, &outcome->bytes));
+	ck_assert_int_eq(
+		handover_read(buf_text(&outcome->bytes), &outcome->all, &outcome->count), RC_OK);
+}
+
+static void outcome_release(struct outcome *outcome)
+{
+	handover_release(&outcome->writer);
+	buf_release(&outcome->bytes);
+	free(outcome->all);
+}
+
+static size_t count_of(const struct outcome *outcome, const struct session_handover *wanted)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < outcome->count; i++) {
+		if (!text_is(outcome->all[i].key, wanted->key))
+			continue;
+		expect_same(&outcome->all[i], wanted);
+		count++;
+	}
+	return count;
+}
+
+START_TEST(one_whose_rest_does_not_fit_keeps_all_else)
+{
+	struct session_handover large = with_rest(&blocked, 2 * SIZE_MAX_OF_ALL);
+	struct outcome outcome;
+	outcome_init(&outcome, (const struct session_handover *[]){&large, NULL}, (size_t[]){1});
+	ck_assert_uint_eq(count_of(&outcome, &blocked), 1);
+	ck_assert_uint_eq(outcome.writer.without_rest.count, 1);
+	ck_assert_uint_eq(outcome.writer.left_out.count, 0);
+	outcome_release(&outcome);
+}
+END_TEST
+
+START_TEST(a_large_rest_pushes_none_out)
+{
+	struct session_handover large = with_rest(&parked, SIZE_MAX_OF_ALL - 50);
+	struct outcome outcome;
+	outcome_init(&outcome, (const struct session_handover *[]){&large, NULL}, (size_t[]){1});
+	ck_assert_uint_eq(count_of(&outcome, &large), 1);
+	outcome_release(&outcome);
+	outcome_init(&outcome, (const struct session_handover *[]){&large, &paused, &blocked, NULL},
+		(size_t[]){1, 2, 2});
+	ck_assert_uint_eq(count_of(&outcome, &paused), 2);
+	ck_assert_uint_eq(count_of(&outcome, &blocked), 2);
+	ck_assert_uint_eq(count_of(&outcome, &parked), 1);
+	ck_assert_uint_eq(outcome.writer.without_rest.count, 1);
+	ck_assert_uint_eq(outcome.writer.left_out.count, 0);
+	outcome_release(&outcome);
+}
+END_TEST
+
+START_TEST(blocked_and_paused_ones_are_kept_first)
+{
+	struct outcome outcome;
+	outcome_init(&outcome,
+		(const struct session_handover *[]){&parked, &paused, &blocked, NULL},
+		(size_t[]){100, 3, 3});
+	ck_assert_uint_eq(count_of(&outcome, &paused), 3);
+	ck_assert_uint_eq(count_of(&outcome, &blocked), 3);
+	ck_assert_uint_gt(count_of(&outcome, &parked), 0);
+	ck_assert_uint_eq(outcome.writer.left_out.count, 106 - outcome.count);
+	outcome_release(&outcome);
+	outcome_init(&outcome,
+		(const struct session_handover *[]){&parked, &blocked, &parked, NULL},
+		(size_t[]){1, 100, 1});
+	ck_assert_uint_eq(count_of(&outcome, &parked), 0);
+	ck_assert_uint_eq(outcome.writer.left_out.count, 102 - outcome.count);
+	outcome_release(&outcome);
 }
 END_TEST
 
@@ -241,7 +359,9 @@ static Suite *handover_suite(void)
 {
 	Suite *suite = suite_create("message/handover");
 	UNIT_CASE(suite, "handover", what_is_written_is_read,
-		what_does_not_fit_is_left_out_and_counted, all_is_written_or_nothing,
+		what_does_not_fit_is_left_out_and_counted,
+		one_whose_rest_does_not_fit_keeps_all_else, a_large_rest_pushes_none_out,
+		blocked_and_paused_ones_are_kept_first, all_is_written_or_nothing,
 		a_largest_name_fits, a_member_over_its_maximum_is_refused,
 		a_part_of_a_rest_is_refused, forged_bytes_are_refused_or_harmless);
 	return suite;
