@@ -65,8 +65,24 @@ const char *envelope_set_expiration(struct envelope *e, int64_t ms)
 	return NULL;
 }
 
-const char *envelope_add_header(struct envelope *e, struct text assignment)
+static void remove_header(struct envelope *e, struct text key)
 {
+	struct text rest = buf_text(&e->headers);
+	struct table_field field;
+	struct buf kept;
+
+	buf_init(&kept, HEADERS_LIMIT);
+	while (table_next(&rest, true, &field))
+		if (!text_is(field.key, key))
+			table_put_field(&kept, &field);
+	kept.failed |= e->headers.failed;
+	buf_release(&e->headers);
+	e->headers = kept;
+}
+
+static const char *put_header(struct envelope *e, struct text assignment, bool replaces)
+{
+	struct table_field other;
 	const char *equals =
 		assignment.len > 0 ? memchr(assignment.ptr, '=', assignment.len) : NULL;
 	size_t key_len = equals ? (size_t)(equals - assignment.ptr) : 0;
@@ -79,8 +95,23 @@ const char *envelope_add_header(struct envelope *e, struct text assignment)
 	/* The broker reads these as lists of queues, and closes the channel over a string. */
 	if (text_is(key, TEXT("CC")) || text_is(key, TEXT("BCC")))
 		return "is the broker's own: CC and BCC cannot be strings";
+	if (table_find(buf_text(&e->headers), key, &other)) {
+		if (!replaces)
+			return "has the name of another one: a header has one value";
+		remove_header(e, key);
+	}
 	table_put_string(&e->headers, key, text_of(equals + 1, assignment.len - key_len - 1));
 	return e->headers.failed ? "is too long together with the others" : NULL;
+}
+
+const char *envelope_add_header(struct envelope *e, struct text assignment)
+{
+	return put_header(e, assignment, false);
+}
+
+const char *envelope_replace_header(struct envelope *e, struct text assignment)
+{
+	return put_header(e, assignment, true);
 }
 
 const char *envelope_set_session_key(struct envelope *e, const char *place)

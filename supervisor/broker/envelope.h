@@ -51,8 +51,11 @@ const char *envelope_set(struct envelope *, enum envelope_field, struct text) MU
 /* Set the priority from a number of 0 to 255. */
 const char *envelope_set_priority(struct envelope *, struct text) MUST_CHECK;
 const char *envelope_set_expiration(struct envelope *, int64_t ms) MUST_CHECK;
-/* Add a header from "KEY=VALUE", the value as a string. */
+/* Add a header from "KEY=VALUE", the value as a string. Of two with one name it would depend on the
+ * reader which one counts: the second one is refused, or with replace takes the place of the first.
+ */
 const char *envelope_add_header(struct envelope *, struct text assignment) MUST_CHECK;
+const char *envelope_replace_header(struct envelope *, struct text assignment) MUST_CHECK;
 /* Set where the key of a session goes, as in a pool's session.key; the default is header:session.
  * place is borrowed until envelope_release. */
 const char *envelope_set_session_key(struct envelope *, const char *place) MUST_CHECK;

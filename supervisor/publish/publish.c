@@ -28,7 +28,7 @@ static const char help[] =
 	"  --exchange NAME      the exchange, in place of --queue\n"
 	"  --routing-key KEY    the routing key for the exchange; default empty\n"
 	"  --lines              one message for each line instead of each file\n"
-	"  --header KEY=VALUE   a header, as text; may be repeated\n"
+	"  --header KEY=VALUE   a header, as text; may be repeated, each with another KEY\n"
 	"  --reply-to QUEUE     the queue for a reply\n"
 	"  --correlation-id ID  identifies the reply\n"
 	"  --message-id ID      the id of the message, of which there is only one; default: each has\n"

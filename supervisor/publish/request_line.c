@@ -14,7 +14,7 @@ static const char *add_header(struct envelope *envelope, const char *key, json_t
 	len = asprintf(&assignment, "%s=%s", key, json_string_value(value));
 	if (len < 0)
 		return "out of memory";
-	const char *problem = envelope_add_header(envelope, text_of(assignment, (size_t)len));
+	const char *problem = envelope_replace_header(envelope, text_of(assignment, (size_t)len));
 	free(assignment);
 	return problem ? "a header is empty, too long, or the broker's own (CC, BCC)" : NULL;
 }

@@ -60,6 +60,17 @@ START_TEST(fields_have_at_most_255_bytes)
 }
 END_TEST
 
+START_TEST(a_header_has_one_value)
+{
+	ck_assert_ptr_null(envelope_add_header(&e, TEXT("A=1")));
+	ck_assert_ptr_null(envelope_add_header(&e, TEXT("a=1")));
+	size_t len = buf_len(&e.headers);
+	ck_assert_str_eq(envelope_add_header(&e, TEXT("A=2")),
+		"has the name of another one: a header has one value");
+	ck_assert_uint_eq(buf_len(&e.headers), len);
+}
+END_TEST
+
 START_TEST(contradictions_are_named)
 {
 	ck_assert_str_eq(envelope_problem(&e), "a queue or an exchange is needed");
@@ -91,6 +102,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(tests, priorities_are_octets, 0, 8);
 	tcase_add_test(tests, expirations_have_the_limit_of_the_broker);
 	tcase_add_test(tests, fields_have_at_most_255_bytes);
+	tcase_add_test(tests, a_header_has_one_value);
 	tcase_add_test(tests, contradictions_are_named);
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -1,5 +1,7 @@
 /* What a line of `wpool request --lines` may say, and how its answers are written. */
 #include "publish/request_line.h"
+
+#include "amqp/table.h"
 #include "unit/unit.h"
 
 static const struct {
@@ -63,6 +65,42 @@ START_TEST(line_wins_over_options)
 }
 END_TEST
 
+static const char *header(const struct envelope *envelope, struct text key)
+{
+	struct text rest = buf_text(&envelope->headers);
+	struct table_field field;
+	static char found[64];
+	*found = '\0';
+	while (table_next(&rest, true, &field)) {
+		size_t len = strlen(found);
+		if (text_is(field.key, key))
+			snprintf(found + len, sizeof found - len, "[%.*s]", TEXT_ARGS(field.value));
+	}
+	return found;
+}
+
+/* Of two headers with one name it would depend on the reader which one counts. */
+START_TEST(header_of_a_line_replaces_that_of_the_options)
+{
+	struct envelope envelope;
+	struct request_line line;
+	envelope_init(&envelope);
+	ck_assert_ptr_null(envelope_set(&envelope, ENVELOPE_QUEUE, TEXT("q")));
+	ck_assert_ptr_null(envelope_add_header(&envelope, TEXT("A=1")));
+	ck_assert_ptr_null(envelope_add_header(&envelope, TEXT("B=2")));
+	ck_assert_ptr_null(envelope_add_header(&envelope, TEXT("C=3")));
+	ck_assert_ptr_null(request_line_read(
+		TEXT("{\"body\":\"\",\"headers\":{\"B\":\"longer\",\"D\":\"4\"}}"), &envelope,
+		&line));
+	ck_assert_str_eq(header(&envelope, TEXT("A")), "[1]");
+	ck_assert_str_eq(header(&envelope, TEXT("B")), "[longer]");
+	ck_assert_str_eq(header(&envelope, TEXT("C")), "[3]");
+	ck_assert_str_eq(header(&envelope, TEXT("D")), "[4]");
+	request_line_release(&line);
+	envelope_release(&envelope);
+}
+END_TEST
+
 START_TEST(answers_are_one_line_of_json)
 {
 	struct buf out;
@@ -87,6 +125,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(
 		tcase, lines_are_read_or_their_mistake_is_named, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tcase, line_wins_over_options);
+	tcase_add_test(tcase, header_of_a_line_replaces_that_of_the_options);
 	tcase_add_test(tcase, answers_are_one_line_of_json);
 	suite_add_tcase(s, tcase);
 	return s;
