@@ -113,14 +113,16 @@ START_TEST(keys_kill_a_task)
 	terminal_type(top, "x7r");
 	terminal_expect(top, "there is no worker in slot 7");
 	terminal_type(top, "x0r");
-	terminal_expect(top, "the worker in slot 0 has no task");
+	terminal_expect(top, "the worker in slot 0 had no task when it was chosen");
 	fixture_post_held(serve, "held");
 	terminal_expect(top, "held");
 	terminal_type(top, "x");
 	terminal_expect(top, "kill the task of the worker in slot: _");
 	terminal_type(top, "0n");
 	terminal_expect_gone(top, "kill the task of");
-	terminal_type(top, "x0g");
+	terminal_type(top, "x0");
+	terminal_expect(top, "slot: 0_ task 1:");
+	terminal_type(top, "g");
 	terminal_expect(top, "one: the worker was asked to give up the task");
 	proc_expect(serve, "task held killed");
 	quit(top);

@@ -69,7 +69,7 @@ static void handle_command_key(struct top *top, int key)
 	default:
 		pool = model->chosen ? top_model_pool(model, model->chosen) : NULL;
 		verb = key < 256 ? api_verb_of_key((char)key, json_cell_text(pool, "state")) : NULL;
-		model->slot[0] = '\0';
+		top_model_clear_slot(model);
 		if (verb && (verb->question || verb->takes_slot))
 			model->asks = model->chosen ? verb : NULL;
 		else if (verb)
@@ -82,16 +82,12 @@ static void handle_command_key(struct top *top, int key)
 static void handle_slot_key(struct top *top, const struct api_verb *verb, int key)
 {
 	struct top_model *model = &top->model;
-	size_t len = strlen(model->slot);
 	bool is_end = key == 'r' || key == 'g';
 
-	if (key >= '0' && key <= '9' && len + 1 < sizeof model->slot) {
-		model->slot[len] = (char)key;
-		model->slot[len + 1] = '\0';
+	if (key >= '0' && key <= '9' && top_model_type_slot(model, (char)key))
 		model->asks = verb;
-	} else if (is_end && len > 0) {
-		top_requests_kill(&top->requests, model, verb, model->slot, key == 'g');
-	}
+	else if (is_end && *model->slot)
+		top_requests_kill(&top->requests, model, verb, key == 'g');
 }
 
 static void handle_key(struct top *top, int key)

@@ -88,6 +88,26 @@ const json_t *top_model_worker(const struct top_model *model, const char *slot)
 	return NULL;
 }
 
+void top_model_clear_slot(struct top_model *model)
+{
+	model->slot[0] = '\0';
+	model->task = -1;
+}
+
+bool top_model_type_slot(struct top_model *model, char digit)
+{
+	size_t len = strlen(model->slot);
+	const json_t *worker;
+
+	if (len + 1 == sizeof model->slot)
+		return false;
+	model->slot[len] = digit;
+	model->slot[len + 1] = '\0';
+	worker = top_model_worker(model, model->slot);
+	model->task = worker ? json_cell_value(worker, "task.id") : -1;
+	return true;
+}
+
 /* Out of memory: keep the choice. */
 static bool choose(struct top_model *model, size_t row)
 {

@@ -26,6 +26,7 @@ struct top_model {
 	bool is_help;                  /* the keys are shown instead */
 	const struct api_verb *asks;   /* the verb whose question is shown; NULL: none */
 	char slot[TOP_SLOT_SIZE];      /* if that verb takes one: the digits typed so far */
+	double task;                   /* the worker in this slot had it then; -1: none */
 };
 
 void top_model_init(struct top_model *, mtime now);
@@ -43,6 +44,10 @@ bool top_model_move(struct top_model *, int by);
 void top_model_correct(struct top_model *, const json_t *answer);
 /* Return the worker of the chosen pool in this slot, or NULL. */
 const json_t *top_model_worker(const struct top_model *, const char *slot);
+/* Forget the slot. */
+void top_model_clear_slot(struct top_model *);
+/* Add a digit to the slot, and keep the task that is shown for it. False: it has enough. */
+bool top_model_type_slot(struct top_model *, char digit) MUST_CHECK;
 /* Return the pool of this name in the current list, or NULL. */
 const json_t *top_model_pool(const struct top_model *, const char *name);
 

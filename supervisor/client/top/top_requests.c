@@ -24,15 +24,14 @@ bool top_orders_add(
 
 /* The number of the task makes sure that no later one is killed. */
 bool top_orders_add_kill(struct top_orders *orders, const struct api_verb *verb, const char *pool,
-	const json_t *worker, bool gives_up)
+	const char *slot, double task, bool gives_up)
 {
-	char slot[JSON_CELL_SIZE], task[JSON_CELL_SIZE];
+	char number[JSON_CELL_SIZE];
 
-	snprintf(slot, sizeof slot, "%.0f", json_cell_value(worker, "slot"));
-	snprintf(task, sizeof task, "%.0f", json_cell_value(worker, "task.id"));
+	snprintf(number, sizeof number, "%.0f", task);
 	if (!top_orders_add(orders, verb, 0, pool))
 		return false;
-	verb_path_of_slot(verb, slot, task, gives_up, orders->list[orders->count - 1].path);
+	verb_path_of_slot(verb, slot, number, gives_up, orders->list[orders->count - 1].path);
 	return true;
 }
 
@@ -75,17 +74,16 @@ void top_requests_order(
 }
 
 void top_requests_kill(struct top_requests *requests, struct top_model *model,
-	const struct api_verb *verb, const char *slot, bool gives_up)
+	const struct api_verb *verb, bool gives_up)
 {
-	const json_t *worker = top_model_worker(model, slot);
-
-	if (!worker)
+	if (!top_model_worker(model, model->slot))
 		snprintf(model->message, sizeof model->message, "there is no worker in slot %s",
-			slot);
-	else if (json_cell_value(worker, "task.id") < 0)
-		snprintf(model->message, sizeof model->message, "the worker in slot %s has no task",
-			slot);
-	else if (!top_orders_add_kill(&requests->orders, verb, model->chosen, worker, gives_up))
+			model->slot);
+	else if (model->task < 0)
+		snprintf(model->message, sizeof model->message,
+			"the worker in slot %s had no task when it was chosen", model->slot);
+	else if (!top_orders_add_kill(&requests->orders, verb, model->chosen, model->slot,
+			 model->task, gives_up))
 		snprintf(model->message, sizeof model->message,
 			"too many keys at once: the supervisor has not answered yet");
 }

@@ -27,9 +27,9 @@ struct top_orders {
 
 /* False: there are too many, or no memory. */
 bool top_orders_add(struct top_orders *, const struct api_verb *, int by, const char *pool);
-/* The same for the task of a worker: its JSON. */
+/* The same for a task of the worker in this slot. */
 bool top_orders_add_kill(struct top_orders *, const struct api_verb *, const char *pool,
-	const json_t *worker, bool gives_up);
+	const char *slot, double task, bool gives_up);
 /* Make the path of the POST for the first order. pool: its latest JSON. */
 void top_orders_path(const struct top_orders *, const json_t *pool, char path[VERB_PATH_SIZE]);
 /* Remove the first one. */
@@ -53,9 +53,9 @@ enum rc top_requests_init(
 void top_requests_release(struct top_requests *);
 /* Send this verb for the chosen pool; the model's message shows the result. */
 void top_requests_order(struct top_requests *, struct top_model *, const struct api_verb *, int by);
-/* The same for the task that the worker in this slot has now. */
-void top_requests_kill(struct top_requests *, struct top_model *, const struct api_verb *,
-	const char *slot, bool gives_up);
+/* The same for the slot and the task that the model has: those that the operator was shown. */
+void top_requests_kill(
+	struct top_requests *, struct top_model *, const struct api_verb *, bool gives_up);
 /* Another pool was chosen: ask for its workers at once. */
 void top_requests_hurry(struct top_requests *);
 /* Send what is due, and wait until there is an answer, one of fds is readable, or a second has

@@ -1,6 +1,7 @@
 #include "client/top/top_view.h"
 
 #include "base/utf8.h"
+#include "client/json_cells.h"
 #include "client/status.h"
 
 #include <stdarg.h>
@@ -177,13 +178,15 @@ static void put_keys(struct buf *out)
 
 static void put_foot(const struct top_model *model, struct buf *out)
 {
-	char buffer[16];
+	char buffer[16], task[JSON_CELL_SIZE + 16] = "";
 
 	if (model->asks && model->asks->takes_slot) {
+		if (model->task >= 0)
+			snprintf(task, sizeof task, " task %.0f:", model->task);
 		put_line(out, REVERSE,
-			"%s: kill the task of the worker in slot: %s_ then r: retry it, g: give it "
-			"up; or any other key",
-			model->chosen ? model->chosen : "", model->slot);
+			"%s: kill the task of the worker in slot: %s_%s then r: retry it, g: give "
+			"it up; or any other key",
+			model->chosen ? model->chosen : "", model->slot, task);
 	} else if (model->asks) {
 		put_line(out, REVERSE, "%s: %s y, or any other key",
 			model->chosen ? model->chosen : "", model->asks->question);

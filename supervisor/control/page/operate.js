@@ -53,22 +53,26 @@ function addButton(node, text, act) {
 	return button;
 }
 
-/* A button that acts at its second click: what it does cannot be undone. */
-function addCarefulButton(node, text, act) {
-	return addButton(node, text, (button) => {
-		const isSure = "sure" in button.dataset;
+/* A button that acts at its second click: what it does cannot be undone. choose(): at the first click, what it will act
+ * on, with the question as `question`; or nothing. */
+function addCarefulButton(node, text, act, choose = () => ({question: text.toLowerCase()})) {
+	let chosen = null;
 
+	function show(button, choice) {
 		clearTimeout(button.timer);
-		delete button.dataset.sure;
-		setText(button, text);
-		if (isSure)
-			return act();
-		button.dataset.sure = "";
-		setText(button, `Really ${text.toLowerCase()}?`);
-		button.timer = setTimeout(() => {
-			delete button.dataset.sure;
-			setText(button, text);
-		}, SURE_MS);
+		chosen = choice;
+		button.toggleAttribute("data-sure", Boolean(choice));
+		setText(button, choice ? `Really ${choice.question}?` : text);
+	}
+
+	return addButton(node, text, (button) => {
+		const sure = chosen;
+
+		show(button, sure ? null : choose());
+		if (sure)
+			return act(sure);
+		if (chosen)
+			button.timer = setTimeout(() => show(button, null), SURE_MS);
 	});
 }
 
@@ -89,8 +93,9 @@ class PoolControls {
 		addButton(row, "Scale", () => this.order(`scale?workers=${encodeURIComponent(this.workers.value)}`));
 		this.slot = row.appendChild(make("input", {type: "text", size: 4, placeholder: "slot",
 			"aria-label": `Slot of a worker of ${name}`}));
-		addCarefulButton(row, "Kill its task", () => this.kill(""));
-		addCarefulButton(row, "Give up its task", () => this.kill("&give_up=true"));
+		addCarefulButton(row, "Kill its task", (task) => this.order(task.kill), () => this.chooseTask("kill"));
+		addCarefulButton(row, "Give up its task", (task) => this.order(`${task.kill}&give_up=true`),
+			() => this.chooseTask("give up"));
 		this.show = addButton(row, "Dead letters", () => this.letters.open());
 		this.outcome = this.node.appendChild(make("p", {class: "outcome"}));
 		this.letters = new Letters(this.path, name);
@@ -102,13 +107,17 @@ class PoolControls {
 		this.resume.hidden = !this.pause.hidden;
 	}
 
-	/* The id of the task that is shown: a later one of the same worker is not killed. */
-	kill(what) {
+	/* The task that is shown now: a later one of the same worker is not killed. */
+	chooseTask(what) {
 		const worker = this.workersOf().find(({slot}) => String(slot) === this.slot.value.trim());
 
-		if (worker?.task)
-			return this.order(`kill?slot=${worker.slot}&task=${worker.task.id}${what}`);
-		setText(this.outcome, worker ? `The worker in slot ${worker.slot} has no task.` : "There is no worker in this slot.");
+		if (!worker?.task) {
+			setText(this.outcome, worker ? `The worker in slot ${worker.slot} has no task.` : "There is no worker in this slot.");
+			return null;
+		}
+		setText(this.outcome, `Task ${worker.task.id}: ${taskOf(worker)}, for ${asSpan(worker.task.for_s)}`);
+		return {question: `${what} task ${worker.task.id} of the worker in slot ${worker.slot}`,
+			kill: `kill?slot=${worker.slot}&task=${worker.task.id}`};
 	}
 
 	async order(verb) {
@@ -135,6 +144,11 @@ function headersOf(letter) {
 	return make("details", {}, make("summary", {}, asCount(headers.length, "header")), make("dl", {}, ...list));
 }
 
+/* The condition of a request, from HEADER=VALUE. */
+function matchOf(filter) {
+	return filter && `match=${encodeURIComponent(filter)}`;
+}
+
 /* [title, class, content for a letter] */
 const LETTER_COLUMNS = [
 	["First failed", "text", ({wpool}) => typeof wpool.first_failed === "number" ?
@@ -150,7 +164,7 @@ const LETTER_COLUMNS = [
 
 class Letters {
 	constructor(path, name) {
-		[this.path, this.skip, this.count] = [`${path}/dead-letters`, 0, 0];
+		[this.path, this.skip, this.listed] = [`${path}/dead-letters`, 0, null];
 		this.node = make("div", {class: "letters", hidden: ""});
 		const row = this.node.appendChild(make("div", {class: "acts"}));
 		this.filter = row.appendChild(make("input", {type: "text", size: 28, placeholder: "x-wpool-reason=crashed",
@@ -158,12 +172,13 @@ class Letters {
 		addButton(row, "Show", () => this.open());
 		this.back = addButton(row, "Back", () => this.load(this.skip - LETTERS_SHOWN));
 		this.next = addButton(row, "Next", () => this.load(this.skip + LETTERS_SHOWN));
-		addCarefulButton(row, "Replay all that match", () => this.change("replay", this.selection()));
-		addCarefulButton(row, "Drop all that match", () => this.change("drop", this.selection()));
+		this.changes = ["replay", "drop"].map((verb) => addCarefulButton(row, `${verb === "replay" ? "Replay" : "Drop"} all that match`,
+			({selection}) => this.change(verb, selection), () => this.chooseListed(verb)));
 		this.outcome = this.node.appendChild(make("p", {class: "outcome"}));
 		const table = make("table", {role: "table"}, make("caption", {}, `Dead letters of ${name}`));
 		this.body = addHead(table, "Position", [...LETTER_COLUMNS, ["Decide", "text"]]);
 		this.node.append(table);
+		this.setListed(null);
 	}
 
 	open() {
@@ -171,27 +186,47 @@ class Letters {
 		this.load(0);
 	}
 
-	match() {
-		return this.filter.value ? `match=${encodeURIComponent(this.filter.value)}` : "";
+	/* Those that the list is of, by its condition, and not those that came since then. How many more match a condition
+	 * than were shown is not known: they stay. */
+	chooseListed(verb) {
+		const {filter, count, isAll} = this.listed;
+		const which = `${isAll ? "" : "the first "}${asCount(count, "message")}${filter && ` with ${filter}`}`;
+
+		return {question: `${verb} ${which}`, selection: `${matchOf(filter) || "all=true"}&limit=${count}`};
 	}
 
-	/* Without a condition, as many as there were: not those that came since then. */
-	selection() {
-		return this.match() || `all=true&limit=${Math.max(this.count, 1)}`;
+	/* null: no list is shown. */
+	setListed(listed) {
+		this.listed = listed;
+		for (const button of this.changes)
+			button.disabled = !listed?.count;
 	}
 
 	async load(skip, before = "") {
-		this.skip = Math.max(skip, 0);
-		setText(this.outcome, "Asking …");
-		const answer = await order("GET", `${this.path}?limit=${LETTERS_SHOWN}&skip=${this.skip}&${this.match()}`, LIST_MS);
-		const letters = answer.result?.messages ?? [];
+		const filter = this.filter.value;
 
-		this.count = answer.result?.count ?? 0;
+		this.skip = Math.max(skip, 0);
+		this.setListed(null);
+		setText(this.outcome, "Asking …");
+		const asked = this.asked = order("GET", `${this.path}?limit=${LETTERS_SHOWN}&skip=${this.skip}&${matchOf(filter)}`, LIST_MS);
+		const answer = await asked;
+
+		if (asked === this.asked)
+			this.show(answer, filter, before);
+	}
+
+	show(answer, filter, before) {
+		const letters = answer.result?.messages ?? [];
+		const inQueue = answer.result?.count ?? 0;
+		const seen = letters.length > 0 ? this.skip + letters.length : 0;
+		const isAll = !filter || letters.length < LETTERS_SHOWN;
+
+		this.setListed(answer.result ? {filter, count: filter ? seen : inQueue, isAll} : null);
 		this.body.replaceChildren(...letters.map((letter) => this.rowOf(letter)));
 		this.back.hidden = this.skip === 0;
 		this.next.hidden = letters.length < LETTERS_SHOWN;
 		setText(this.outcome, [before, this.problemsOf(answer) ||
-			`${asNumber(letters.length)} of ${asCount(this.count, "message")}`].filter((text) => text).join("; "));
+			`${asNumber(letters.length)} of ${asCount(inQueue, "message")}`].filter((text) => text).join("; "));
 	}
 
 	problemsOf(answer) {
@@ -211,6 +246,7 @@ class Letters {
 	}
 
 	async change(verb, selection) {
+		this.setListed(null);
 		setText(this.outcome, "Asking …");
 		const answer = await order("POST", `${this.path}/${verb}?${selection}`, CHANGE_MS);
 		const done = answer.result?.[verb === "replay" ? "replayed" : "dropped"];

@@ -387,32 +387,62 @@ START_TEST(an_order_is_computed_when_it_is_sent)
 }
 END_TEST
 
-/* The task that is shown, so that none is killed that the worker gets after it. */
+static void take_workers(const char *json)
+{
+	json_t *answer = json_loads(json, 0, NULL);
+
+	ck_assert_int_eq(top_model_take(&model, TOP_ASK_WORKERS, answer, 0), RC_OK);
+	json_decref(answer);
+}
+
+/* The task that is shown when the slot is typed, so that none is killed that the worker gets after
+ * it. */
 START_TEST(a_kill_names_the_task_that_is_shown)
 {
-	struct top_orders orders = {0};
+	struct top_requests requests = {0};
+	struct top_orders *orders = &requests.orders;
 	char path[VERB_PATH_SIZE];
 
 	take(TOP_ASK_POOLS, POOLS(POOL("one", 0)), 0);
-	json_t *answer = json_loads(
-		"{\"workers\": [{\"slot\": 0}, {\"slot\": 12, \"task\": {\"id\": 4711}}]}", 0,
-		NULL);
-	ck_assert_int_eq(top_model_take(&model, TOP_ASK_WORKERS, answer, 0), RC_OK);
-	json_decref(answer);
+	take_workers("{\"workers\": [{\"slot\": 0}, {\"slot\": 12, \"task\": {\"id\": 4711}}]}");
 	ck_assert_ptr_null(top_model_worker(&model, "1"));
 	ck_assert_ptr_nonnull(top_model_worker(&model, "0"));
+	model.asks = &api_verbs[API_VERB_kill];
+	top_model_clear_slot(&model);
+	ck_assert(top_model_type_slot(&model, '1'));
+	draw(WIDTH, 24, 0);
+	EXPECT_IN("one: kill the task of the worker in slot: 1_", "r: retry it");
+	ck_assert(top_model_type_slot(&model, '2'));
+	take_workers("{\"workers\": [{\"slot\": 0}, {\"slot\": 12, \"task\": {\"id\": 4712}}]}");
+	draw(WIDTH, 24, 0);
+	EXPECT_IN("one: kill the task of the worker in slot: 12_ task 4711:", "r: retry it");
 	for (int gives_up = 0; gives_up < 2; gives_up++) {
-		ck_assert(top_orders_add_kill(&orders, &api_verbs[API_VERB_kill], "one",
-			top_model_worker(&model, "12"), gives_up));
-		top_orders_path(&orders, NULL, path);
+		top_requests_kill(&requests, &model, &api_verbs[API_VERB_kill], gives_up);
+		ck_assert_uint_eq(orders->count, 1);
+		top_orders_path(orders, NULL, path);
 		ck_assert_str_eq(path, gives_up ? "/v1/pools/*/kill?slot=12&task=4711&give_up=true"
 						: "/v1/pools/*/kill?slot=12&task=4711");
-		top_orders_drop(&orders);
+		top_orders_drop(orders);
 	}
-	model.asks = &api_verbs[API_VERB_kill];
-	strcpy(model.slot, "12");
-	draw(WIDTH, 24, 0);
-	EXPECT_IN("one: kill the task of the worker in slot: 12_", "r: retry it");
+}
+END_TEST
+
+/* Nor one that the worker got while the question was shown. */
+START_TEST(a_kill_needs_a_task_that_was_shown)
+{
+	struct top_requests requests = {0};
+
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 0)), 0);
+	take_workers("{\"workers\": [{\"slot\": 0}]}");
+	top_model_clear_slot(&model);
+	ck_assert(top_model_type_slot(&model, '0'));
+	take_workers("{\"workers\": [{\"slot\": 0, \"task\": {\"id\": 4711}}]}");
+	top_requests_kill(&requests, &model, &api_verbs[API_VERB_kill], false);
+	ck_assert_uint_eq(requests.orders.count, 0);
+	ck_assert_str_eq(model.message, "the worker in slot 0 had no task when it was chosen");
+	for (size_t i = 2; i < TOP_SLOT_SIZE; i++)
+		ck_assert(top_model_type_slot(&model, '0'));
+	ck_assert(!top_model_type_slot(&model, '0'));
 }
 END_TEST
 
@@ -435,6 +465,7 @@ static Suite *suite(void)
 	tcase_add_test(model_case, trouble_and_questions_are_shown);
 	tcase_add_test(model_case, an_order_is_computed_when_it_is_sent);
 	tcase_add_test(model_case, a_kill_names_the_task_that_is_shown);
+	tcase_add_test(model_case, a_kill_needs_a_task_that_was_shown);
 	suite_add_tcase(s, model_case);
 	UNIT_CASE(s, "keys", keys_are_parsed_byte_by_byte);
 	UNIT_CASE(s, "verbs", keys_of_verbs_depend_on_the_state);
