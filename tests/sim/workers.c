@@ -262,6 +262,11 @@ void workers_ask(struct workers *workers, uint16_t slot, uint32_t life, enum tas
 		sim_trace("message %u is cancelled", task->id);
 		return;
 	}
+	if (task->is_aborted && !task->cancelled && request == TASK_CANCEL) { /* it begins */
+		task->cancelled = true;
+		sim_trace("message %u is cancelled as it begins", task->id);
+		return;
+	}
 	sim_require((request == TASK_CANCEL) == (runtime->config.on_soft == SOFT_CANCEL),
 		"message %u: another request than the configured one", task->id);
 	sim_require(!task->interrupted, "message %u is interrupted twice", task->id);

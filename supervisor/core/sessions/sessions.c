@@ -525,10 +525,10 @@ void sessions_end_after(struct sessions *sessions, struct session *session, uint
 }
 
 void sessions_abort(
-	struct sessions *sessions, struct session *session, enum session_rest goes, mtime limit)
+	struct sessions *sessions, struct session *session, enum session_rest goes, mtime now)
 {
 	session->rest_goes = goes;
-	timers_set(&sessions->timers, &session->timer, limit);
+	timers_set(&sessions->timers, &session->timer, mtime_after(now, sessions->config->grace));
 }
 
 struct delivery *sessions_take_overdue(struct sessions *sessions)

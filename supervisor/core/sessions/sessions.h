@@ -88,10 +88,10 @@ void sessions_continue(struct sessions *, struct delivery *, mtime now);
 /* By command: this life of the session ends after so many of its tasks. */
 void sessions_end_after(
 	struct sessions *, struct session *, uint32_t tasks, enum session_end, mtime now);
-/* By command: what its running task leaves undone goes there, and its worker is ended at `limit`.
- */
-void sessions_abort(struct sessions *, struct session *, enum session_rest, mtime limit);
-/* The running task of an aborted session whose limit has passed, once; or NULL. */
+/* By command, and again when its task begins: what that leaves undone goes there, and its worker is
+ * ended when limits.grace is over. */
+void sessions_abort(struct sessions *, struct session *, enum session_rest, mtime now);
+/* The running task of an aborted session whose grace is over, once; or NULL. */
 struct delivery *sessions_take_overdue(struct sessions *);
 /* Pause or resume it. */
 void sessions_pause(struct sessions *, struct session *, bool is_paused, mtime now);

@@ -323,9 +323,21 @@ void dispatch_measured(struct dispatch *dispatch)
 	dispatch->in_pipes_max = dispatch->in_pipes;
 }
 
+void dispatch_abort(struct dispatch *dispatch, const struct delivery *delivery,
+	enum session_rest goes, mtime now)
+{
+	sessions_abort(dispatch->sessions, delivery->session, goes, now);
+	if (running_has(delivery))
+		dispatch->effects->ask(dispatch->io, delivery->pipe->slot, delivery->pipe->life,
+			TASK_CANCEL, delivery->id);
+}
+
 static void begin(struct dispatch *dispatch, struct delivery *delivery, mtime now)
 {
+	const struct session *session = delivery->session;
 	running_begin(&dispatch->running, delivery, now);
+	if (session && session->rest_goes != REST_IS_RETRIED)
+		dispatch_abort(dispatch, delivery, session->rest_goes, now);
 	if (dispatch->pipe_wait != MTIME_NEVER)
 		list_append(&dispatch->in_time, &delivery->pipe->in_time);
 }

@@ -93,6 +93,9 @@ enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack
 	struct delivery **ret_invalid) MUST_CHECK;
 /* Until this time redelivered messages of sessions are named and run one at a time. */
 void dispatch_be_careful(struct dispatch *, mtime until);
+/* Abort the session of this task, which is in a pipe. Its worker is asked to give the task up, now
+ * or when it begins it. */
+void dispatch_abort(struct dispatch *, const struct delivery *, enum session_rest goes, mtime now);
 /* TOKEN_NAMED */
 void dispatch_named(struct dispatch *);
 /* Begin a turn: after that time no name is needed. */

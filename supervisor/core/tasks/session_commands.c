@@ -56,8 +56,6 @@ static const char *do_close(struct tasks *tasks, struct session *session, const 
 	return NULL;
 }
 
-/* Its worker is asked to give the running task up, if it has begun it, and is ended if it has not
- * answered it when limits.grace is over. */
 static const char *do_abort(struct tasks *tasks, struct session *session, const struct event *event)
 {
 	static const uint8_t goes[] = {
@@ -65,21 +63,15 @@ static const char *do_abort(struct tasks *tasks, struct session *session, const 
 		[SESSION_DISCARD] = REST_IS_DISCARDED,
 		[SESSION_KEEP] = REST_IS_KEPT,
 	};
-	const struct pool_context *context = tasks->context;
+	mtime now = tasks->context->now;
 	const char *refusal = refuse_disposal(tasks, session, event->session.queued);
 	if (refusal)
 		return refusal;
 	dispose_waiting(tasks, session, event->session.queued);
-	if (has_task_at_work(session)) {
-		const struct delivery *front = session->front;
-		sessions_abort(tasks->sessions, session, goes[event->session.queued],
-			mtime_after(context->now, context->config.grace));
-		if (running_has(front))
-			context->effects->ask(context->io, front->pipe->slot, front->pipe->life,
-				TASK_CANCEL, front->id);
-	}
-	sessions_end_after(tasks->sessions, session, has_task_at_work(session), SESSION_END_ABORTED,
-		context->now);
+	if (has_task_at_work(session))
+		dispatch_abort(&tasks->dispatch, session->front, goes[event->session.queued], now);
+	sessions_end_after(
+		tasks->sessions, session, has_task_at_work(session), SESSION_END_ABORTED, now);
 	return NULL;
 }
 

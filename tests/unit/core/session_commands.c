@@ -112,6 +112,25 @@ START_TEST(abort_cancels_the_running_task)
 }
 END_TEST
 
+/* It is behind another one in the pipe: its worker can give it up when it begins it. */
+START_TEST(abort_cancels_a_task_when_it_begins)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.pipeline = 2;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a b");
+	rig_forget(&rig);
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_DISCARD, "b");
+	rig_expect(&rig, "");
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	keyed_answer(&rig, 0, 200, "cancel 0.1:2, ack 1");
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	keyed_answer(&rig, 0, 500, "ack 2");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(abort_ends_a_worker_that_does_not_answer)
 {
 	struct rig rig;
@@ -647,7 +666,8 @@ static Suite *session_commands_suite(void)
 	UNIT_CASE(suite, "end", drain_runs_what_is_queued_in_one_go, an_idle_session_ends_at_once,
 		close_gives_up_what_is_queued, close_lets_the_running_task_finish,
 		what_is_kept_opens_the_next_life, abort_cancels_the_running_task,
-		abort_ends_a_worker_that_does_not_answer, a_done_task_of_an_aborted_session_is_done,
+		abort_ends_a_worker_that_does_not_answer, abort_cancels_a_task_when_it_begins,
+		a_done_task_of_an_aborted_session_is_done,
 		an_aborted_task_that_is_kept_begins_again, an_aborted_task_is_discarded,
 		an_aborted_task_behind_another_one_is_not_sent_again,
 		abort_ends_a_worker_of_a_pool_that_drains,
