@@ -422,7 +422,7 @@ static void on_token(struct pool *pool, const struct event *event)
 {
 	assert(pool->tasks.sessions && event->kind <= TOKEN_LOST);
 	if (event->kind == TOKEN_NAMED)
-		dispatch_named(&pool->tasks.dispatch);
+		sessions_named(pool->tasks.sessions, pool->context.now);
 	else if (event->kind == TOKEN_HELD)
 		tasks_on_token_held(&pool->tasks, event);
 	else if (event->kind == TOKEN_WINDOW)

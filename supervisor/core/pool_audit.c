@@ -100,7 +100,7 @@ static const struct link *list_of(const struct sessions *sessions, const struct 
 	if (session->state == SESSION_WAITING)
 		return &sessions->waiting;
 	if (session->state == SESSION_HELD)
-		return &sessions->held;
+		return session->is_unnamed ? &sessions->unnamed : &sessions->held;
 	return session->state == SESSION_IDLE && !session->is_over ? &sessions->idle : NULL;
 }
 

@@ -75,7 +75,7 @@ static uint32_t count_high(const struct session *session, uint32_t both)
 
 static mtime due(const struct sessions *sessions, const struct session *session)
 {
-	if (session->state == SESSION_HELD)
+	if (session->state == SESSION_HELD && !session->is_unnamed)
 		return sessions->held_until;
 	return session->state == SESSION_PARKED ? session->timer.at : MTIME_NEVER;
 }

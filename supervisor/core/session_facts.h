@@ -12,8 +12,8 @@ struct session_facts {
 	struct text key; /* borrowed until the next step */
 	enum session_state state;
 	mtime since;        /* it is in this state */
-	mtime due;          /* PARKED: the next attempt; HELD: the end of
-			       takeover_delay; else MTIME_NEVER */
+	mtime due;          /* PARKED: the next attempt; HELD: the end of takeover_delay, unless
+			       its next task waits to be named; else MTIME_NEVER */
 	enum reason reason; /* why its front task failed last; REASON_NONE: it has not */
 	uint32_t attempts;  /* of its front task that failed */
 	bool is_paused;     /* it is, or will be when its task has ended */
@@ -31,7 +31,7 @@ struct session_counts {
 	uint32_t remembered; /* all of them */
 	uint32_t active;     /* begun and not ended */
 	uint64_t begun;      /* ever, also by a pause */
-	mtime held_until;    /* HELD ones run then */
+	mtime held_until;    /* HELD ones run then; in the past: when they are named */
 	uint32_t stuck;      /* messages in hand that cannot run now */
 	mtime oldest_wait;   /* since when the oldest of the READY ones waits; MTIME_NEVER: none */
 	uint64_t used_up;    /* turns that used up their quantum while another session waited */

@@ -314,13 +314,19 @@ static void append_blocked(struct buf *out, unsigned blocked)
 
 static void append_held(struct buf *out, unsigned held, mtime until)
 {
+	mtime left = until - clock_now();
 	char span[SPAN_TEXT_SIZE];
 
-	buf_printf(out,
-		"%u session%s held for %s: a former active supervisor may still run what was "
-		"delivered before (takeover_delay)",
-		held, held == 1 ? " is" : "s are",
-		span_text(mtime_max(until - clock_now(), 0), span));
+	buf_printf(out, "%u session%s held", held, held == 1 ? " is" : "s are");
+	if (left > 0)
+		buf_printf(out,
+			" for %s: a former active supervisor may still run what was delivered "
+			"before (takeover_delay)",
+			span_text(left, span));
+	else
+		buf_append_text(out,
+			TEXT(": supervisors died in a row, so what was delivered before runs one "
+			     "message at a time"));
 }
 
 static void append_keyless(struct buf *out, const struct health *health)

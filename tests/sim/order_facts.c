@@ -66,7 +66,9 @@ static enum session_state expected_state(const struct pool_runtime *runtime, uin
 		return SESSION_IDLE;
 	if (held->is_detached)
 		return SESSION_DETACHED;
-	return order_takeover_holds_session(runtime, key) ? SESSION_HELD : SESSION_READY;
+	bool is_held = order_takeover_holds_session(runtime, key) ||
+		       order_takeover_awaits_name(runtime, next);
+	return is_held ? SESSION_HELD : SESSION_READY;
 }
 
 /* Nothing that must not run has a turn. */

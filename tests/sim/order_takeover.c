@@ -151,16 +151,16 @@ static uint32_t find_first(const struct pool_runtime *runtime, uint8_t key, bool
 	return 0;
 }
 
-static bool is_to_be_sent(const struct held *held)
+static bool is_to_end(const struct held *held)
 {
-	return held->state == HAND_WAITING || held->state == HAND_PARKED;
+	return held->state != HAND_NONE && held->state != HAND_ENDED;
 }
 
 /* What comes back stands before all else of its lane; what came back to us behind a message that we
  * were the first to get was never with a former holder. */
 static bool holds_lane(const struct pool_runtime *runtime, uint8_t key, bool is_high)
 {
-	uint32_t first = find_first(runtime, key, is_high, is_to_be_sent);
+	uint32_t first = find_first(runtime, key, is_high, is_to_end);
 
 	return first && order_takeover_holds(runtime, &runtime->hand.held[first]);
 }
@@ -233,14 +233,31 @@ void order_takeover_names(struct pool_runtime *runtime, const struct session_han
 			.key = key_of(runtime, handover->key), .is_high = handover->is_high};
 }
 
+/* The pool knows that no worker can get it; of one that is too large it is told as it is sent. */
+static bool is_known_as_unfit(const struct pool_runtime *runtime, uint32_t id)
+{
+	return runtime->hand.held[id].is_poison ||
+	       runtime->world->account.message[id].temper == TEMPER_INVALID;
+}
+
+/* It waits until the token names it. */
+bool order_takeover_awaits_name(const struct pool_runtime *runtime, uint32_t id)
+{
+	const struct hand *hand = &runtime->hand;
+	const struct naming_seen *named = &hand->named;
+	const struct ordered *message = ordered_at(runtime, id);
+
+	if (runtime->world->now >= hand->careful_until || !hand->held[id].is_redelivered ||
+		is_known_as_unfit(runtime, id))
+		return false;
+	return !named->is_confirmed || named->key != message->key ||
+	       named->is_high != message->is_high || is_another_redelivered_at_work(runtime, id) ||
+	       find_first(runtime, message->key, message->is_high, is_unacked) != id;
+}
+
 bool order_takeover_has_named(const struct pool_runtime *runtime)
 {
 	return !runtime->hand.is_standby && runtime->hand.named.is_confirmed;
-}
-
-static bool is_to_end(const struct held *held)
-{
-	return held->state != HAND_NONE && held->state != HAND_ENDED;
 }
 
 /* A name that stays would be found for a message that has done nothing. */

@@ -55,6 +55,7 @@ bool order_takeover_holds_session(const struct pool_runtime *, uint8_t key);
 void order_takeover_sent(struct pool_runtime *, uint32_t id);
 /* The pool names a message in its token. NULL: none from now on. */
 void order_takeover_names(struct pool_runtime *, const struct session_handover *);
+bool order_takeover_awaits_name(const struct pool_runtime *, uint32_t id);
 /* True: its token names a message, which would be to blame for a death. */
 bool order_takeover_has_named(const struct pool_runtime *);
 /* At the end of a turn: the token names no message that has ended. */

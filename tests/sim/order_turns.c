@@ -48,6 +48,7 @@ static void look_at_hand(const struct pool_runtime *runtime, struct standing *re
 		standing->is_running |= held->state == HAND_RUNNING;
 		standing->is_held_up |= held->is_detached || held->is_suspect ||
 					order_takeover_holds(runtime, held) ||
+					order_takeover_awaits_name(runtime, hand->ids[i]) ||
 					held->state == HAND_BLOCKED ||
 					(held->state == HAND_PARKED && !is_due);
 	}
@@ -221,8 +222,7 @@ static bool may_send(const struct pool_runtime *runtime)
 	       tasks->source.request == SOURCE_CONSUME && tasks->send_again == MTIME_NEVER &&
 	       tasks->outbox.bytes <= runtime->config.outbox_limit &&
 	       !tasks->dispatch.is_exclusive && !is_exclusive_next(&tasks->dispatch) &&
-	       tasks->dispatch.suspect_count == 0 &&
-	       runtime->world->now >= runtime->hand.careful_until;
+	       tasks->dispatch.suspect_count == 0;
 }
 
 /* With an automatic depth a task need not be sent behind another one. */

@@ -1,4 +1,4 @@
-/* Which message the token names. Layer: core, plain data; core/tasks/dispatch.c writes it. */
+/* Which message the token names. Layer: core, plain data; sessions_naming.c writes it. */
 #ifndef CORE_SESSIONS_NAMING_H
 #define CORE_SESSIONS_NAMING_H
 

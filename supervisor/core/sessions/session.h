@@ -39,7 +39,7 @@ struct inherited {
 /* What each message touches stands first, so that it is in few lines of the processor's cache. */
 struct session {
 	uint64_t hash;          /* of its key */
-	struct turn turn;       /* READY: in the ring; IDLE, WAITING, HELD: in that list */
+	struct turn turn;       /* READY: in the ring; IDLE, WAITING, HELD: in a list of these */
 	struct delivery *front; /* the task that has begun and is not settled, or NULL */
 	uint32_t waiting;       /* QUEUED deliveries of both lanes, the front task included */
 	uint32_t unacked;       /* deliveries that belong to it, until they are acked or freed */
@@ -50,6 +50,7 @@ struct session {
 	uint8_t rest_goes; /* enum session_rest: where its running task goes if it is not done */
 	bool has_place;    /* it has begun: it counts for max_active */
 	bool is_paused, is_blocked;
+	bool is_unnamed; /* HELD: only until the token names its next task */
 	/* by command: after so many tasks this life of the session ends, and what waits then begins
 	 * the next one; meanwhile it keeps its turn */
 	bool is_ending;

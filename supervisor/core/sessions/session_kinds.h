@@ -11,8 +11,9 @@
 	X(SESSION_PAUSED, "paused")     /* by command */                                           \
 	X(SESSION_WAITING, "waiting")   /* for a place: max_active */                              \
 	X(SESSION_DETACHED, "detached") /* its next task waits for its redelivery */               \
-	X(SESSION_HELD, "held")         /* its next task waits for the end of takeover_delay */    \
-	X(SESSION_IDLE, "idle")         /* it has no task */
+	X(SESSION_HELD, "held") /* its next task waits for the end of takeover_delay, or */        \
+				/* to be named in the token after deaths in a row */               \
+	X(SESSION_IDLE, "idle") /* it has no task */
 
 enum session_state {
 #define X(state, text) state,

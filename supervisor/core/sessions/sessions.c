@@ -23,6 +23,7 @@ struct sessions *sessions_new(const struct pool_config *config, struct outbox *o
 	list_init(&sessions->idle);
 	list_init(&sessions->waiting);
 	list_init(&sessions->held);
+	list_init(&sessions->unnamed);
 	list_init(&sessions->overdue);
 	list_init(&sessions->lost);
 	list_init(&sessions->keyed_lost);
@@ -156,7 +157,7 @@ static struct delivery *first_waiting(const struct session *session)
 	return high ? high : lane_first(&session->lanes[LANE_NORMAL]);
 }
 
-static struct delivery *next_of(const struct session *session)
+struct delivery *session_next(const struct session *session)
 {
 	return session->front ? session->front : first_waiting(session);
 }
@@ -167,18 +168,20 @@ static bool has_place_for(const struct sessions *sessions, const struct session 
 	return session->has_place || max == 0 || sessions->active < max;
 }
 
-static bool came_back(const struct delivery *delivery)
+/* Of those that have not ended, the one of the lane that would come back first. */
+static bool has_lane_come_back(const struct session *session, int lane)
 {
-	return delivery && delivery->redelivered;
+	const struct delivery *front = session->front;
+	bool is_front = front && front->is_high == (lane == LANE_HIGH);
+	const struct delivery *first = is_front ? front : lane_first(&session->lanes[lane]);
+	return first && first->redelivered;
 }
 
 /* A former holder may still run what came back of one lane, so that the other one waits, too. What
  * comes back waits before all else of its lane. */
 static bool has_come_back(const struct session *session)
 {
-	return (came_back(session->front) && !session_is_at_work(session)) ||
-	       came_back(lane_first(&session->lanes[LANE_HIGH])) ||
-	       came_back(lane_first(&session->lanes[LANE_NORMAL]));
+	return has_lane_come_back(session, LANE_HIGH) || has_lane_come_back(session, LANE_NORMAL);
 }
 
 bool session_is_held(const struct sessions *sessions, const struct session *session, mtime now)
@@ -197,14 +200,14 @@ static enum session_state state_of(
 		return SESSION_PAUSED;
 	if (session->timer.place)
 		return SESSION_PARKED;
-	const struct delivery *next = next_of(session);
+	const struct delivery *next = session_next(session);
 	if (!next)
 		return SESSION_IDLE;
 	if (delivery_is_detached(next))
 		return SESSION_DETACHED;
 	if (!has_place_for(sessions, session))
 		return SESSION_WAITING;
-	if (session_is_held(sessions, session, now))
+	if (session_is_held(sessions, session, now) || sessions_await_name(sessions, next, now))
 		return SESSION_HELD;
 	return SESSION_READY;
 }
@@ -246,9 +249,17 @@ static void count_state(
 	sessions->waiting_in[session->state] += difference * session->waiting;
 }
 
+/* HELD for no other reason. */
+static bool is_unnamed_in(const struct sessions *sessions, const struct session *session,
+	enum session_state state, mtime now)
+{
+	return state == SESSION_HELD && !session_is_held(sessions, session, now);
+}
+
 static void set_state(
 	struct sessions *sessions, struct session *session, enum session_state state, mtime now)
 {
+	bool is_unnamed = is_unnamed_in(sessions, session, state, now);
 	list_remove(&session->turn.place);
 	if (state == SESSION_READY)
 		enter_ring(sessions, session);
@@ -257,9 +268,11 @@ static void set_state(
 	else if (state == SESSION_WAITING)
 		list_append(&sessions->waiting, &session->turn.place);
 	else if (state == SESSION_HELD)
-		list_append(&sessions->held, &session->turn.place);
+		list_append(
+			is_unnamed ? &sessions->unnamed : &sessions->held, &session->turn.place);
 	count_state(sessions, session, UINT32_MAX); /* one less */
 	session->state = (uint8_t)state;
+	session->is_unnamed = is_unnamed;
 	session->since = now;
 	session->is_over = false;
 	count_state(sessions, session, 1);
@@ -269,7 +282,8 @@ static void set_state(
 void session_update(struct sessions *sessions, struct session *session, mtime now)
 {
 	enum session_state state = state_of(sessions, session, now);
-	if (state != session->state)
+	if (state != session->state ||
+		session->is_unnamed != is_unnamed_in(sessions, session, state, now))
 		set_state(sessions, session, state, now);
 }
 
@@ -445,7 +459,7 @@ struct delivery *sessions_next(const struct sessions *sessions, struct delivery 
 		return NULL;
 	if (first == &sessions->unkeyed.place)
 		return unkeyed;
-	return next_of(CONTAINER_OF(first, struct session, turn.place));
+	return session_next(CONTAINER_OF(first, struct session, turn.place));
 }
 
 void sessions_begin(struct sessions *sessions, struct delivery *delivery, mtime now)
@@ -557,7 +571,7 @@ struct delivery *sessions_take_waiting(
 	struct sessions *sessions, struct session *session, mtime now)
 {
 	bool is_at_work = session_is_at_work(session);
-	struct delivery *delivery = is_at_work ? first_waiting(session) : next_of(session);
+	struct delivery *delivery = is_at_work ? first_waiting(session) : session_next(session);
 	if (!delivery)
 		return NULL;
 	list_remove(&delivery->place);
@@ -720,6 +734,7 @@ void sessions_wake(struct sessions *sessions, mtime now)
 {
 	end_timers(sessions, now);
 	wake_held(sessions, now);
+	sessions_end_careful(sessions, now);
 }
 
 mtime sessions_deadline(const struct sessions *sessions)
@@ -727,5 +742,7 @@ mtime sessions_deadline(const struct sessions *sessions)
 	mtime deadline = timers_deadline(&sessions->timers);
 	if (!list_is_empty(&sessions->held))
 		deadline = mtime_min(deadline, sessions->held_until);
+	if (!list_is_empty(&sessions->unnamed))
+		deadline = mtime_min(deadline, sessions->naming.until);
 	return mtime_min(deadline, idle_deadline(sessions));
 }

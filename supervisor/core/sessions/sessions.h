@@ -12,9 +12,11 @@
 #ifndef CORE_SESSIONS_SESSIONS_H
 #define CORE_SESSIONS_SESSIONS_H
 
+#include "core/effects.h"
 #include "core/pool_config.h"
 #include "core/session_handover.h"
 #include "core/sessions/key_table.h"
+#include "core/sessions/naming.h"
 
 struct sessions {
 	const struct pool_config *config; /* borrowed until sessions_free, like outbox */
@@ -28,19 +30,21 @@ struct sessions {
 	uint64_t unkeyed_before; /* the same, at the end of their turn before */
 	struct link idle;        /* IDLE sessions, the longest idle first */
 	struct link waiting;     /* WAITING ones, in order */
-	struct link held;        /* HELD ones */
-	struct link overdue;     /* RUNNING ones that were aborted and whose time is over */
-	struct link lost;        /* detached deliveries without a key, in the broker's order */
-	struct link keyed_lost;  /* those with a key, by their places in the ledger */
-	struct link spares;      /* memory of sessions that have ended, for others */
-	uint32_t spare_count;    /* SPARES_MAX at most */
-	struct timers timers;    /* of PARKED and aborted ones */
-	mtime held_until;        /* what was redelivered does not run before */
-	uint32_t waiting_count;  /* QUEUED deliveries of all sessions */
-	uint32_t detached;       /* deliveries */
-	uint32_t settled;        /* how many of those miss only their redelivery, to be acked */
-	uint32_t heirs;          /* sessions with something inherited */
-	uint32_t active;         /* sessions with a place */
+	struct link held;        /* HELD ones, until held_until */
+	struct link unnamed;     /* HELD ones, until the token names their next task */
+	struct naming naming;
+	struct link overdue;    /* RUNNING ones that were aborted and whose time is over */
+	struct link lost;       /* detached deliveries without a key, in the broker's order */
+	struct link keyed_lost; /* those with a key, by their places in the ledger */
+	struct link spares;     /* memory of sessions that have ended, for others */
+	uint32_t spare_count;   /* SPARES_MAX at most */
+	struct timers timers;   /* of PARKED and aborted ones */
+	mtime held_until;       /* what was redelivered does not run before */
+	uint32_t waiting_count; /* QUEUED deliveries of all sessions */
+	uint32_t detached;      /* deliveries */
+	uint32_t settled;       /* how many of those miss only their redelivery, to be acked */
+	uint32_t heirs;         /* sessions with something inherited */
+	uint32_t active;        /* sessions with a place */
 	uint32_t by_state[SESSION_STATE_COUNT];
 	uint32_t waiting_in[SESSION_STATE_COUNT]; /* their deliveries that wait */
 	uint64_t last_life;
@@ -135,6 +139,20 @@ void sessions_take_over(struct sessions *, const struct session_handover *, mtim
 /* What was redelivered does not run before this time, nor does what comes behind it. */
 void sessions_hold(struct sessions *, mtime until);
 bool session_is_held(const struct sessions *, const struct session *, mtime now);
+
+/* Until this time redelivered messages run one at a time, each named in the token before. */
+void sessions_be_careful(struct sessions *, mtime until, mtime now);
+/* Name the next one, if none is named. */
+void sessions_name_next(struct sessions *, const struct effects *, void *io);
+/* TOKEN_NAMED */
+void sessions_named(struct sessions *, mtime now);
+/* The name is that of this delivery, which is in the ledger. */
+bool sessions_name_is_of(const struct sessions *, const struct delivery *);
+/* What was named has ended, or is not sent. False: nothing was named. */
+bool sessions_forget_name(struct sessions *);
+/* The same for what is named of this session and not sent. */
+bool sessions_unname(struct sessions *, struct session *, mtime now);
+
 /* Another configuration. */
 void sessions_configured(struct sessions *, mtime now);
 /* Begin a turn: wake what is due. */

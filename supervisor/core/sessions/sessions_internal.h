@@ -24,6 +24,8 @@ static inline struct delivery *lane_first(const struct lane *lane)
 }
 
 /* sessions.c */
+/* The task that the session gives next, or NULL. */
+struct delivery *session_next(const struct session *);
 /* Something of the session has changed: give it the state that it has now. */
 void session_update(struct sessions *, struct session *, mtime now);
 /* difference: 1, or UINT32_MAX for one less. */
@@ -35,6 +37,12 @@ void session_end_if_over(struct sessions *, struct session *, mtime now);
 void session_expect_no_more(struct sessions *, struct session *, mtime now);
 /* Release the settled deliveries at the head of the lane, and this one if it waits for none. */
 void lane_release(struct lane *, struct delivery *settled);
+
+/* sessions_naming.c */
+/* The task, which is next in its session, must be named before it is sent. */
+bool sessions_await_name(const struct sessions *, const struct delivery *next, mtime now);
+/* After that time no name is needed. */
+void sessions_end_careful(struct sessions *, mtime now);
 
 /* sessions_handover.c */
 /* Give a message that has come the past that its lane inherited. */

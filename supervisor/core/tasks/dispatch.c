@@ -370,11 +370,6 @@ static void end_wait(struct pipe *pipe)
 	pipe->closed &= ~(unsigned)PIPE_HELD_UP;
 }
 
-static bool is_name_of(const struct naming *naming, const struct delivery *delivery)
-{
-	return naming->tag == delivery->tag && naming->epoch == delivery->source->epoch;
-}
-
 /* Move the delivery, which was taken from those that wait, into the pipe. */
 static void into_pipe(
 	struct dispatch *dispatch, struct delivery *delivery, struct pipe *pipe, mtime now)
@@ -393,21 +388,15 @@ static void into_pipe(
 	}
 	set_load(dispatch, pipe, (uint16_t)(pipe->load + 1));
 	dispatch->is_exclusive = settle_is_exclusive(delivery);
-	if (is_name_of(&dispatch->naming, delivery))
-		delivery->is_named = dispatch->naming.is_sent = true;
+	if (delivery->session && sessions_name_is_of(dispatch->sessions, delivery))
+		delivery->is_named = dispatch->sessions->naming.is_sent = true;
 }
 
 /* If this supervisor dies now, what was named was not the cause. */
 static void forget_name(struct dispatch *dispatch)
 {
-	dispatch->naming = (struct naming){.until = dispatch->naming.until};
-	dispatch->effects->name(dispatch->io, NULL);
-}
-
-static void forget_unsent_name(struct dispatch *dispatch)
-{
-	if (dispatch->naming.tag && !dispatch->naming.is_sent)
-		forget_name(dispatch);
+	if (sessions_forget_name(dispatch->sessions))
+		dispatch->effects->name(dispatch->io, NULL);
 }
 
 static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
@@ -510,55 +499,17 @@ static struct delivery *next_in_turn(struct dispatch *dispatch, mtime now)
 	return next;
 }
 
-void dispatch_be_careful(struct dispatch *dispatch, mtime until)
+/* For what was not sent. */
+static void forget_unsent_name(struct dispatch *dispatch)
 {
-	dispatch->naming = (struct naming){.until = until};
-}
-
-void dispatch_named(struct dispatch *dispatch)
-{
-	dispatch->naming.is_named = true;
+	if (dispatch->sessions && !dispatch->sessions->naming.is_sent)
+		forget_name(dispatch);
 }
 
 void dispatch_end_careful(struct dispatch *dispatch, mtime now)
 {
-	if (now >= dispatch->naming.until)
+	if (dispatch->sessions && now >= dispatch->sessions->naming.until)
 		forget_unsent_name(dispatch);
-}
-
-mtime dispatch_deadline(const struct dispatch *dispatch, mtime now)
-{
-	const struct naming *naming = &dispatch->naming;
-	return naming->until > now ? naming->until : MTIME_NEVER;
-}
-
-/* True: the task may be sent now, as far as the token is concerned. */
-static bool is_named(struct dispatch *dispatch, const struct delivery *delivery)
-{
-	struct naming *naming = &dispatch->naming;
-	if (naming->is_sent)
-		return false;
-	if (is_name_of(naming, delivery))
-		return naming->is_named;
-	*naming = (struct naming){.until = naming->until,
-		.tag = delivery->tag,
-		.epoch = delivery->source->epoch,
-		.life = delivery->session->life};
-	dispatch->effects->name(
-		dispatch->io, &(struct session_handover){.key = session_key(delivery->session),
-				      .has_message = true,
-				      .is_high = delivery->is_high,
-				      .is_poison = true});
-	return false;
-}
-
-/* A name is found by its lane, so it is given only to the message that would come back first. One
- * that no worker gets needs none. */
-static inline bool may_send(struct dispatch *dispatch, const struct delivery *delivery, mtime now)
-{
-	bool needs_name = now < dispatch->naming.until && delivery->session &&
-			  delivery->redelivered && !delivery->invalid;
-	return !needs_name || (lane_has_first(delivery) && is_named(dispatch, delivery));
 }
 
 /* Return the next task that can be sent, and its pipe; or NULL. */
@@ -574,9 +525,8 @@ static struct delivery *choose(
 	else if (settle_is_exclusive(suspect) && dispatch->in_pipes > 0)
 		return NULL;
 	else if ((*ret_pipe = pipe_for_suspect(dispatch, now)))
-		return may_send(dispatch, suspect, now) ? suspect : NULL;
-	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0) ||
-		!may_send(dispatch, next, now))
+		return suspect;
+	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0))
 		return NULL;
 	*ret_pipe = next_pipe(dispatch, depth, pack, now);
 	return *ret_pipe ? next : NULL;
@@ -597,6 +547,8 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	struct delivery *delivery;
 	struct pipe *pipe;
 	int wakes = 0, sends = 0;
+	if (dispatch->sessions)
+		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
 		bool is_woken = pipe->load == 0;
 		if ((is_woken && wakes++ == DISPATCH_WAKES) || sends++ == DISPATCH_SENDS)
@@ -726,11 +678,11 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 	end_wait(pipe);
 }
 
-void dispatch_withdraw(struct dispatch *dispatch, const struct session *session, mtime now)
+void dispatch_withdraw(struct dispatch *dispatch, struct session *session, mtime now)
 {
 	struct delivery *front = session->front;
-	if (dispatch->naming.life == session->life)
-		forget_unsent_name(dispatch);
+	if (sessions_unname(dispatch->sessions, session, now))
+		dispatch->effects->name(dispatch->io, NULL);
 	if (session->state != SESSION_RUNNING || front->state != DELIVERY_QUEUED)
 		return;
 	unlist(dispatch, front);

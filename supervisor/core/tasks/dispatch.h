@@ -8,7 +8,6 @@
 #define CORE_TASKS_DISPATCH_H
 
 #include "core/pool_config.h"
-#include "core/sessions/naming.h"
 #include "core/sessions/sessions.h"
 #include "core/tasks/by_load.h"
 #include "core/tasks/running.h"
@@ -29,7 +28,6 @@ struct dispatch {
 	uint32_t in_pipes;         /* tasks in all pipes, whatever their slots' state */
 	uint32_t in_pipes_max;     /* maximum since dispatch_measured */
 	bool is_exclusive;         /* the task in a pipe must be the only one of the pool */
-	struct naming naming;
 	struct running running;
 	struct link in_time; /* pipes whose head has not run for pipe_wait, the longest running
 				first */
@@ -78,8 +76,8 @@ void dispatch_offer(struct dispatch *, struct delivery *);
  * moves in, and is freed if its redelivery is as good. */
 void dispatch_requeue(struct dispatch *, struct delivery *, mtime now);
 /* If the session's front task is a suspect that waits to run alone, it waits in its session again.
- */
-void dispatch_withdraw(struct dispatch *, const struct session *, mtime now);
+ * If the token names a task of it that was not sent, it does not any more. */
+void dispatch_withdraw(struct dispatch *, struct session *, mtime now);
 /* Close each pipe whose head had run for pipe_wait or longer at arrived_after, until that head
  * ends. True: a pipe was closed. */
 bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
@@ -91,17 +89,11 @@ bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
  * behind it wait until it has ended; otherwise they would overtake it for ever. */
 enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_invalid) MUST_CHECK;
-/* Until this time redelivered messages of sessions are named and run one at a time. */
-void dispatch_be_careful(struct dispatch *, mtime until);
+/* Begin a turn: if no name is needed any more, what was named and is not sent is named no more. */
+void dispatch_end_careful(struct dispatch *, mtime now);
 /* Abort the session of this task, which is in a pipe. Its worker is asked to give the task up, now
  * or when it begins it. */
 void dispatch_abort(struct dispatch *, const struct delivery *, enum session_rest goes, mtime now);
-/* TOKEN_NAMED */
-void dispatch_named(struct dispatch *);
-/* Begin a turn: after that time no name is needed. */
-void dispatch_end_careful(struct dispatch *, mtime now);
-/* When tasks can be sent without a name again; MTIME_NEVER: now. */
-mtime dispatch_deadline(const struct dispatch *, mtime now);
 /* The tasks that the worker has begun, also after dispatch_slot_stop. */
 static inline uint32_t dispatch_begun(const struct dispatch *dispatch, const struct pipe *pipe)
 {

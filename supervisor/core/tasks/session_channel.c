@@ -171,7 +171,6 @@ mtime session_channel_deadline(const struct tasks *tasks)
 		deadline = mtime_min(deadline, tasks->consume_at);
 	if (!pool_stays(tasks->context))
 		return deadline;
-	deadline = mtime_min(deadline, dispatch_deadline(&tasks->dispatch, now));
 	deadline = mtime_min(deadline, window_at(tasks));
 	return mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
 }
@@ -187,7 +186,7 @@ void tasks_on_token_held(struct tasks *tasks, const struct event *event)
 	if (!event->token.is_orderly)
 		sessions_hold(tasks->sessions, mtime_after(now, event->token.delay));
 	if (event->token.deaths >= CAREFUL_DEATHS)
-		dispatch_be_careful(&tasks->dispatch, mtime_after(now, TOKEN_DEATHS_KEPT));
+		sessions_be_careful(tasks->sessions, mtime_after(now, TOKEN_DEATHS_KEPT), now);
 	for (size_t i = 0; i < event->token.handed_count; i++)
 		sessions_take_over(tasks->sessions, &event->token.handed[i], now);
 }

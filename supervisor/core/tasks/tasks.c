@@ -345,7 +345,8 @@ void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 {
 	/* While a message is named, acks do not wait: if this supervisor dies, one that is finished
 	 * and not acked would come back first, and be taken for the one that was named. */
-	if (!pool_stays(tasks->context) || tasks->dispatch.naming.tag) {
+	bool is_named = tasks->sessions && tasks->sessions->naming.tag > 0;
+	if (!pool_stays(tasks->context) || is_named) {
 		source_flush(&tasks->source);
 	} else {
 		bool is_hungry = dispatch_runnable(&tasks->dispatch) == 0;

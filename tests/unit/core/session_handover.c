@@ -303,15 +303,17 @@ START_TEST(after_three_deaths_redelivered_messages_run_alone_and_named)
 	struct rig rig;
 	start_after_deaths(&rig);
 	keyed_deliver(&rig, "a+ b!+ c");
-	rig_expect(&rig, "name a");
+	rig_expect(&rig, "name a, send 0:3"); /* nobody has begun c before */
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_HELD);
+	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_HELD);
 	rig_turn(&rig);
 	rig_expect(&rig, "");
-	name(&rig, "send 0:1");
+	name(&rig, "send 1:1");
 	rig_turn(&rig);
 	rig_expect(&rig, "");
-	keyed_answer(&rig, 0, 200, "name none, name b!, ack 1");
-	name(&rig, "send 0:2, send 1:3");
-	keyed_answer(&rig, 0, 200, "name none, ack 2"); /* it did not kill us */
+	keyed_answer(&rig, 1, 200, "name none, name b!, ack 1");
+	name(&rig, "send 1:2");
+	keyed_answer(&rig, 1, 200, "name none, ack 2"); /* it did not kill us */
 	rig_end(&rig);
 }
 END_TEST
@@ -393,14 +395,18 @@ START_TEST(a_suspect_is_named_again)
 	config.session.takeover_delay = 30 * MTIME_SECOND;
 	rig_start(&rig, config);
 	hold_after_deaths(&rig);
-	keyed_deliver(&rig, "a+ b -+");
-	rig_expect(&rig, "name a");
-	name(&rig, "send 0:1, send 0:2");
+	keyed_deliver(&rig, "a+");
+	name(&rig, "name a, send 0:1");
+	keyed_deliver(&rig, "b");
+	rig_expect(&rig, "send 0:2");
 	rig_gone(&rig, 0, 1);
 	rig_expect(&rig, "name none");
 	keyed_next_worker(&rig);
-	rig_expect(&rig, "name a");
-	name(&rig, "send 0:1");
+	rig_expect(&rig, "send 0:2");
+	name(&rig, "");
+	rig_answer_task(&rig, 0, 2, 3, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:1, ack 2");
 	rig_end(&rig);
 }
 END_TEST
@@ -411,7 +417,7 @@ START_TEST(messages_without_a_key_need_no_name)
 	struct rig rig;
 	start_after_deaths(&rig);
 	keyed_deliver(&rig, "-+ a+ -+");
-	rig_expect(&rig, "send 0:1, send 1:3, name a");
+	rig_expect(&rig, "name a, send 0:1, send 1:3");
 	name(&rig, "send 2:2");
 	rig_end(&rig);
 }
@@ -438,6 +444,42 @@ START_TEST(the_end_of_ten_minutes_is_a_deadline)
 	ck_assert_int_le(pool_deadline(rig.pool), rig.now + MTIME_MINUTE);
 	rig_wait(&rig, MTIME_MINUTE);
 	rig_expect(&rig, "name none, send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Others run, but not beside it: a name that cannot be given now is given to another one. */
+START_TEST(what_cannot_be_named_keeps_nobody_waiting)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+ a+ b+ c");
+	name(&rig, "name a, send 0:4, send 1:1");
+	rig_answer(&rig, 1, 201);
+	rig_turn(
+		&rig); /* the second message of a waits until the reply of the first is confirmed */
+	rig_expect(&rig, "name none, publish 1 reply 1, name b");
+	name(&rig, "send 1:3");
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1");
+	keyed_answer(&rig, 1, 200, "name none, name a, ack 3");
+	name(&rig, "send 1:2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Whatever else happens to its session meanwhile. */
+START_TEST(a_message_is_not_sent_before_it_is_named)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "name a");
+	keyed_deliver(&rig, "a a!");
+	rig_expect(&rig, "send 0:3"); /* high, and nobody has begun it before */
+	keyed_answer(&rig, 0, 200, "ack 3");
+	name(&rig, "send 0:1");
 	rig_end(&rig);
 }
 END_TEST
@@ -569,6 +611,7 @@ static Suite *session_handover_suite(void)
 		a_name_is_not_for_a_message_of_another_channel, a_suspect_is_named_again,
 		messages_without_a_key_need_no_name, a_name_is_not_for_another_message,
 		a_message_that_killed_its_supervisor_is_given_up, an_unfit_message_is_not_named,
+		a_message_is_not_sent_before_it_is_named, what_cannot_be_named_keeps_nobody_waiting,
 		the_name_of_a_message_that_is_disposed_of_is_forgotten,
 		the_name_of_a_message_that_is_too_large_is_forgotten,
 		the_name_of_a_message_whose_channel_is_lost_is_forgotten);

@@ -62,8 +62,8 @@ static const struct {
 		"sessions"},
 	{HEALTH_BLOCKED, "2 sessions are blocked, because the task at the front failed for good; "
 			 "wpool session retry or skip decides"},
-	{HEALTH_HELD, "1 session is held for 0 ms: a former active supervisor may still run what "
-		      "was delivered before (takeover_delay)"},
+	{HEALTH_HELD, "1 session is held: supervisors died in a row, so what was delivered before "
+		      "runs one message at a time"},
 	{HEALTH_KEYLESS,
 		"none of its 7 messages had a key: session.key is header:account, and "
 		"publishers must put it there (wpool publish --session-key); without a key "
@@ -102,6 +102,10 @@ START_TEST(each_cause_has_a_sentence)
 	health_hide_details(&health);
 	for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
 		ck_assert_str_eq(text_of_cause(&health, sentences[i].cause), sentences[i].text);
+	health.held_until = clock_now() + 60 * MTIME_MINUTE;
+	ck_assert_ptr_nonnull(strstr(text_of_cause(&health, HEALTH_HELD),
+		": a former active supervisor may still run what was delivered before "
+		"(takeover_delay)"));
 	health.pool = "first";
 	ck_assert_str_eq(
 		text_of_cause(&health, HEALTH_PAUSED), "pool first: paused by an operator");
