@@ -297,8 +297,6 @@ static void on_event(struct source_watch *watch, const struct inotify_event *eve
 {
 	size_t i = 0;
 
-	if (event->mask & IN_Q_OVERFLOW)
-		note_change(watch, "a source file");
 	if (event->len > 0)
 		on_named(watch, event);
 	while ((event->mask & IN_IGNORED) && i < watch->count)
@@ -306,6 +304,51 @@ static void on_event(struct source_watch *watch, const struct inotify_event *eve
 			forget(watch, i);
 		else
 			i++;
+}
+
+/* The folders of a watch that began before are watched anew, with all that is there now. */
+static void watch_again(struct source_watch *watch, const struct watched *before)
+{
+	bool is_new;
+	char *path;
+
+	if (!before->only) {
+		if (strcmp(before->folder, "/") == 0)
+			(void)watch_tree(watch, "/", true);
+		return; /* another one is below a path of the command line */
+	}
+	path = join(before->folder, before->only);
+	if (path)
+		(void)watch_member(watch, path, true);
+	free(path);
+	if (!watch_folder(watch, before->folder, before->only, &is_new))
+		log_refusal(before->folder, errno);
+}
+
+/* Events were dropped: folders may have come, moved or gone since, of which we do not know. */
+static void start_over(struct source_watch *watch)
+{
+	struct source_watch before = *watch; /* of which the list is used */
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	note_change(watch, "a source file");
+	if (fd < 0) {
+		log_error("some changes of source files were lost, and new folders may be "
+			  "unwatched: %s",
+			strerror(errno));
+		return;
+	}
+	ev_io_stop(watch->loop, &watch->io);
+	close(watch->io.fd);
+	ev_io_set(&watch->io, fd, EV_READ);
+	ev_io_start(watch->loop, &watch->io);
+	watch->watched = NULL;
+	watch->count = watch->space = 0;
+	for (size_t i = 0; i < before.count; i++)
+		watch_again(watch, &before.watched[i]);
+	while (before.count > 0)
+		forget(&before, 0);
+	free(before.watched);
 }
 
 static void on_readable(struct ev_loop *loop, struct ev_io *io, int events)
@@ -318,6 +361,10 @@ static void on_readable(struct ev_loop *loop, struct ev_io *io, int events)
 	for (ssize_t at = 0; at < size;) {
 		const struct inotify_event *event = (const void *)(buffer + at);
 
+		if (event->mask & IN_Q_OVERFLOW) {
+			start_over(io->data);
+			return;
+		}
 		on_event(io->data, event);
 		at += (ssize_t)(sizeof *event + event->len);
 	}

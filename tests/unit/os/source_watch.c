@@ -1,12 +1,17 @@
 /* Changes of source files are noticed however an editor makes them; a burst is one; caches and what
  * editors leave beside a file are none. */
 #include "os/source_watch.h"
+#include "base/log.h"
 #include "os/clock.h"
 #include "os/loop.h"
 #include "unit/unit.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 static char folder[64];
@@ -224,6 +229,91 @@ START_TEST(a_missing_path_is_refused)
 }
 END_TEST
 
+/* Enter a user namespace of our own that may have so many watches. False: the kernel refuses. */
+static bool limit_watches(int count)
+{
+	if (unshare(CLONE_NEWUSER) != 0)
+		return false;
+	int limit = open("/proc/sys/user/max_inotify_watches", O_WRONLY);
+	bool is_limited = limit >= 0 && dprintf(limit, "%d\n", count) > 0;
+	if (limit >= 0)
+		close(limit);
+	return is_limited;
+}
+
+START_TEST(a_lack_of_watches_is_named)
+{
+	char lines[4096] = "", needed[128];
+	int log = memfd_create("log", MFD_CLOEXEC);
+
+	make_folder("a");
+	make_folder("a/b");
+	if (!limit_watches(2)) {
+		printf("not run: %s: no user namespace with limits of its own\n", __func__);
+		return;
+	}
+	log_setup(log, LOG_INFO, LOG_TEXT, false);
+	watch = source_watch_new(loop, (const char *const[]){folder, NULL}, on_change, folder);
+	ck_assert_ptr_null(watch);
+	ck_assert_int_gt(pread(log, lines, sizeof lines - 1, 0), 0);
+	snprintf(needed, sizeof needed, "cannot watch %s/a/b: ", folder);
+	ck_assert_msg(strstr(lines, needed) != NULL, "%s", lines);
+	ck_assert_msg(strstr(lines, "fs.inotify.max_user_watches") != NULL, "%s", lines);
+}
+END_TEST
+
+/* Make the kernel drop events until the loop has read the others. */
+static void overflow(void)
+{
+	FILE *limit = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
+	int events = 0;
+
+	ck_assert_ptr_nonnull(limit);
+	ck_assert_int_eq(fscanf(limit, "%d", &events), 1);
+	fclose(limit);
+	for (int i = 0; i <= events; i++) { /* of one file they would be one event */
+		int fd = open(in_folder(i % 2 ? "a.py" : "b.py"), O_WRONLY | O_CREAT, 0600);
+		ck_assert_int_ge(fd, 0);
+		close(fd);
+	}
+}
+
+START_TEST(nothing_is_missed_after_an_overflow)
+{
+	make_folder("gone");
+	make_folder("lib");
+	open_watch(folder);
+	overflow();
+	make_folder("late");
+	move("gone", "late/moved");
+	expect_report("b.py");
+	ck_assert(had_others);
+	write_file("late/c.py");
+	expect_report("late/c.py");
+	write_file("late/moved/d.py");
+	expect_report("late/moved/d.py");
+	write_file("lib/e.py");
+	expect_report("lib/e.py");
+	write_file("a.py");
+	expect_report("a.py");
+}
+END_TEST
+
+/* That of the given path, too, is watched again. */
+START_TEST(a_single_file_is_watched_after_an_overflow)
+{
+	write_file("a.py");
+	open_watch(in_folder("a.py"));
+	overflow();
+	expect_report("a.py");
+	write_file("b.py");
+	write_file("new.py");
+	move("new.py", "a.py");
+	expect_report("a.py");
+	ck_assert(!had_others);
+}
+END_TEST
+
 static Suite *source_watch_suite(void)
 {
 	Suite *suite = suite_create("source_watch");
@@ -238,6 +328,9 @@ static Suite *source_watch_suite(void)
 	tcase_add_test(files, a_single_file_is_watched);
 	tcase_add_test(files, a_watched_folder_may_be_replaced);
 	tcase_add_test(files, a_missing_path_is_refused);
+	tcase_add_test(files, a_lack_of_watches_is_named);
+	tcase_add_test(files, nothing_is_missed_after_an_overflow);
+	tcase_add_test(files, a_single_file_is_watched_after_an_overflow);
 	suite_add_tcase(suite, files);
 	return suite;
 }
