@@ -21,6 +21,7 @@
 #define QUEUE_MAX    255
 
 #define CODE_ACCESS_REFUSED      403
+#define CODE_NOT_FOUND           404
 #define CODE_PRECONDITION_FAILED 406
 
 static const char help[] =
@@ -47,6 +48,14 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
+/* The queue of a pool's token, which is declared after all others. */
+enum token_step {
+	TOKEN_NONE,    /* not there yet, or the pool has none */
+	TOKEN_LOOK,    /* whether it exists: declared passively */
+	TOKEN_COMPARE, /* it does; the broker refuses another declaration than its own */
+	TOKEN_MAKE,    /* it does not */
+};
+
 struct declaration {
 	struct client client;
 	struct config *config;   /* owned */
@@ -57,7 +66,7 @@ struct declaration {
 	struct queue_settings settings;
 	struct queue_probe probe, token_probe;
 	char token[QUEUE_MAX + 1];
-	bool is_at_token;
+	enum token_step token_step;
 	int exit_code;
 };
 
@@ -86,7 +95,7 @@ static unsigned made_queues(const struct declaration *d)
 	unsigned count = 0;
 	for (size_t i = 0; i < TOPOLOGY_MAX; i++)
 		count += d->topology.sights[i] == TOPOLOGY_MADE;
-	return count;
+	return count + (d->token_step == TOKEN_MAKE);
 }
 
 /* A negative limit is none, except that 3.10 drops at the first return. */
@@ -122,11 +131,11 @@ static void print_queue(struct declaration *d, enum topology_step step, struct t
 		[TOPOLOGY_MADE] = "declared",
 	};
 	const char *sight = sights[d->topology.sights[step]];
-	bool is_hidden =
-		d->probe.order == QUEUE_ORDER_HIDDEN || d->probe.order == QUEUE_ORDER_UNKNOWN;
+	bool is_compared =
+		d->probe.order != QUEUE_ORDER_HIDDEN && d->probe.order != QUEUE_ORDER_UNKNOWN;
 
-	if (step == TOPOLOGY_QUEUE && d->topology.difference.kind)
-		sight = is_hidden ? "exists, not compared" : "differs";
+	if (step == TOPOLOGY_QUEUE && d->topology.difference.kind && is_compared)
+		sight = "differs";
 	if (sight)
 		printf("  queue \"%.*s\": %s\n", TEXT_ARGS(name), sight);
 }
@@ -140,8 +149,9 @@ static void print_queues(struct declaration *d)
 	for (size_t i = 0; i < d->retry.count; i++)
 		print_queue(d, TOPOLOGY_RETRY + i,
 			retry_queue_name(d->topology.queue, d->retry.delays[i], name, sizeof name));
-	if (d->is_at_token)
-		printf("  queue \"%s\": there\n", d->token);
+	if (d->token_step != TOKEN_NONE)
+		printf("  queue \"%s\": %s\n", d->token,
+			d->token_step == TOKEN_MAKE ? "declared" : "exists");
 }
 
 /* Those after a refused one were not tried. The broker does not tell whether one was there. */
@@ -210,7 +220,7 @@ static void begin_pool(struct declaration *d)
 	topology_set_settings(&d->topology, &d->settings);
 	if (pool->session.key || topology_has_arguments(&d->topology))
 		topology_set_probe(&d->topology, &d->probe, pool->session.key);
-	d->is_at_token = false;
+	d->token_step = TOKEN_NONE;
 }
 
 /* Continue with the pool at d->at, or the next one that is chosen; after the last one, leave. */
@@ -242,8 +252,14 @@ static void end_pool(struct declaration *d)
 	channel_close(d->client.connection, CHANNEL);
 }
 
+static void declare_token(struct declaration *d, enum token_step step)
+{
+	d->token_step = step;
+	queue_probe_declare(&d->token_probe, d->client.connection, CHANNEL, text_from(d->token));
+}
+
 /* All queues but that of the token exist. */
-static void declare_token(struct declaration *d)
+static void look_for_token(struct declaration *d)
 {
 	const struct config_session *session = &current_pool(d)->session;
 
@@ -252,9 +268,10 @@ static void declare_token(struct declaration *d)
 		return;
 	}
 	snprintf(d->token, sizeof d->token, "%s" TOKEN_QUEUE_SUFFIX, current_pool(d)->queue);
-	d->is_at_token = true;
+	d->token_step = TOKEN_LOOK;
 	queue_probe_init(&d->token_probe);
-	queue_probe_declare(&d->token_probe, d->client.connection, CHANNEL, text_from(d->token));
+	channel_declare_queue(d->client.connection, CHANNEL,
+		&(struct amqp_queue){.name = text_from(d->token), .passive = true});
 }
 
 /* Once for each pool; the bindings after it were not tried. */
@@ -269,8 +286,14 @@ static void report_binding(struct declaration *d, uint16_t code)
 
 static void on_refused(struct declaration *d, const struct amqp_event *event)
 {
+	bool is_at_token = d->token_step != TOKEN_NONE;
 	bool is_again =
-		!d->is_at_token && topology_closed(&d->topology, event->code, event->text, &no_log);
+		!is_at_token && topology_closed(&d->topology, event->code, event->text, &no_log);
+	if (d->token_step == TOKEN_LOOK && event->code == CODE_NOT_FOUND) {
+		d->token_step = TOKEN_MAKE;
+		channel_open(d->client.connection, CHANNEL);
+		return;
+	}
 	report_binding(d, event->code);
 	if (is_again) {
 		if (d->topology.difference.kind && event->code == CODE_ACCESS_REFUSED)
@@ -278,12 +301,12 @@ static void on_refused(struct declaration *d, const struct amqp_event *event)
 		channel_open(d->client.connection, CHANNEL);
 		return;
 	}
-	if (!d->is_at_token && topology_order(&d->topology) == QUEUE_ORDER_NONE)
+	if (!is_at_token && topology_order(&d->topology) == QUEUE_ORDER_NONE)
 		console_problem(COMMAND,
 			"pool %s: queue \"%s\" is not a quorum queue, which sessions need "
 			"(docs/ordering.md)",
 			current_pool(d)->name, current_pool(d)->queue);
-	else if (d->is_at_token && event->code == CODE_PRECONDITION_FAILED)
+	else if (is_at_token && event->code == CODE_PRECONDITION_FAILED)
 		console_problem(COMMAND,
 			"pool %s: queue \"%s\" is no quorum queue with a single active consumer and "
 			"without a delivery limit, which the token needs: delete it while no "
@@ -304,16 +327,20 @@ static void on_event(void *ctx, const struct amqp_event *event)
 
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
-		if (topology_begin(&d->topology, connection, CHANNEL, false))
-			declare_token(d);
+		if (d->token_step == TOKEN_MAKE)
+			declare_token(d, TOKEN_MAKE);
+		else if (topology_begin(&d->topology, connection, CHANNEL, false))
+			look_for_token(d);
 		break;
 	case AMQP_QUEUE_DECLARED:
 	case AMQP_EXCHANGE_DECLARED:
 	case AMQP_QUEUE_BOUND:
-		if (d->is_at_token)
+		if (d->token_step == TOKEN_LOOK)
+			declare_token(d, TOKEN_COMPARE);
+		else if (d->token_step != TOKEN_NONE)
 			end_pool(d);
 		else if (topology_next(&d->topology, connection, CHANNEL))
-			declare_token(d);
+			look_for_token(d);
 		break;
 	case AMQP_CHANNEL_CLOSE_OK:
 		next_pool(d);

@@ -82,7 +82,8 @@ START_TEST(queue_that_may_not_be_configured_is_consumed)
 	struct proc *declare = fixture_wpool(
 		(const char *const[]){"declare", scratch_path(fixture.folder, "clerk.yaml"), NULL});
 	ck_assert_int_eq(proc_wait(declare), 77);
-	control_expect_text(proc_stdout(declare), "\": exists, not compared\n");
+	control_expect_text(
+		proc_stdout(declare), scratch_text("  queue \"%s\": exists\n", fixture.queue));
 	control_expect_text(proc_stderr(declare), "cannot be compared with queue_arguments: 403");
 	fixture_stop(serve);
 	forget_clerk();
