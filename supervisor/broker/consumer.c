@@ -63,7 +63,6 @@ struct ordered {
 	bool is_limit_logged;   /* that the queue has a delivery limit */
 	bool is_default_logged; /* that the broker's own limit may count */
 	size_t overfull_memory; /* the pool's `memory` when too many bytes were in hand; 0: never */
-	uint16_t overfull_window;
 };
 
 struct consumer {
@@ -417,14 +416,13 @@ void consumer_set_type(struct consumer *consumer, enum queue_type type, mtime no
 
 /* ---------- connection and channel, up and down ---------- */
 
-/* The same window would again bring more bytes than the limit. */
+/* The window does not become smaller, so it would again bring more bytes than the limit. */
 bool consumer_is_overfull(const struct consumer *consumer)
 {
 	const struct ordered *ordered = &consumer->ordered;
 
 	return ordered->overfull_memory > 0 &&
-	       pool_unacked(consumer->pool).memory <= ordered->overfull_memory &&
-	       consumer->requested_window >= ordered->overfull_window;
+	       pool_unacked(consumer->pool).memory <= ordered->overfull_memory;
 }
 
 bool consumer_is_next(const struct consumer *consumer)
@@ -641,7 +639,6 @@ static void refuse_overfull(
 	struct consumer *consumer, const char *facts, const struct pool_unacked *unacked, mtime now)
 {
 	consumer->ordered.overfull_memory = unacked->memory;
-	consumer->ordered.overfull_window = consumer->requested_window;
 	channel_log_line(consumer->log, LOG_ERROR,
 		"too many bytes are in hand of queue \"%.*s\": %s; its channel is closed and stays "
 		"so, because a narrower window would break the order of sessions (set memory to "

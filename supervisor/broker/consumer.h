@@ -81,7 +81,7 @@ bool consumer_has_quorum_queue(const struct consumer *);
 enum queue_order consumer_order(const struct consumer *);
 
 /* Ordered: its channel is closed, because the bodies that were unacked took more memory than the
- * pool may have, and stays so until that is larger or the window smaller. */
+ * pool may have, and stays so until that is larger. A smaller window would break the order. */
 bool consumer_is_overfull(const struct consumer *);
 /* Ordered: the queue has another consumer, and this one begins when that is gone. */
 bool consumer_is_next(const struct consumer *);
