@@ -14,7 +14,7 @@
 #define READ_SIZE (32 * 1024)
 
 /* One of the child's standard streams. */
-struct stream {
+struct child_pipe {
 	struct ev_io io;
 	struct buf text; /* of its input: what is not written yet */
 	int fd;          /* -1: at its end */
@@ -28,25 +28,25 @@ struct own_commands {
 	bool is_running, is_closed;
 	pid_t pid; /* 0: reaped, or none */
 	int start; /* the result of its start */
-	struct stream input, output, errors;
+	struct child_pipe input, output, errors;
 	struct ev_timer limit;
 	struct own_command_result result;
 };
 
 /* ---------- its end ---------- */
 
-static void close_stream(struct own_commands *own, struct stream *stream)
+static void close_pipe(struct own_commands *own, struct child_pipe *pipe)
 {
-	ev_io_stop(own->loop, &stream->io);
-	descriptor_close(&stream->fd);
+	ev_io_stop(own->loop, &pipe->io);
+	descriptor_close(&pipe->fd);
 }
 
 static void release_command(struct own_commands *own)
 {
 	ev_timer_stop(own->loop, &own->limit);
-	close_stream(own, &own->input);
-	close_stream(own, &own->output);
-	close_stream(own, &own->errors);
+	close_pipe(own, &own->input);
+	close_pipe(own, &own->output);
+	close_pipe(own, &own->errors);
 	descriptor_close(&own->start);
 	buf_release(&own->input.text);
 	buf_release(&own->output.text);
@@ -109,7 +109,7 @@ static void write_input(struct own_commands *own)
 			break;
 		buf_consume(input, (size_t)written);
 	}
-	close_stream(own, &own->input);
+	close_pipe(own, &own->input);
 	buf_release(input);
 }
 
@@ -125,22 +125,22 @@ static void on_writable(struct ev_loop *loop, struct ev_io *io, int events)
 static void on_output(struct ev_loop *loop, struct ev_io *io, int events)
 {
 	struct own_commands *own = io->data;
-	struct stream *stream = io == &own->output.io ? &own->output : &own->errors;
+	struct child_pipe *pipe = io == &own->output.io ? &own->output : &own->errors;
 	char bytes[READ_SIZE];
-	ssize_t len = read(stream->fd, bytes, sizeof bytes);
+	ssize_t len = read(pipe->fd, bytes, sizeof bytes);
 
 	(void)loop;
 	(void)events;
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (len <= 0) {
-		close_stream(own, stream);
+		close_pipe(own, pipe);
 		finish_if_over(own);
 		return;
 	}
-	if (!stream->text.failed)
-		buf_append_text(&stream->text, text_of(bytes, (size_t)len));
-	if (stream == &own->output && stream->text.failed && !own->result.is_too_long) {
+	if (!pipe->text.failed)
+		buf_append_text(&pipe->text, text_of(bytes, (size_t)len));
+	if (pipe == &own->output && pipe->text.failed && !own->result.is_too_long) {
 		own->result.is_too_long = true;
 		if (own->pid > 0) /* it may have ended, and left the rest in the pipe */
 			spawn_signal(own->pid, SIGKILL);
@@ -161,11 +161,11 @@ static void on_limit(struct ev_loop *loop, struct ev_timer *timer, int events)
 
 /* ---------- its start ---------- */
 
-static void watch_stream(struct own_commands *own, struct stream *stream, int fd, int events)
+static void watch_pipe(struct own_commands *own, struct child_pipe *pipe, int fd, int events)
 {
-	stream->fd = fd;
-	ev_io_set(&stream->io, fd, events);
-	ev_io_start(own->loop, &stream->io);
+	pipe->fd = fd;
+	ev_io_set(&pipe->io, fd, events);
+	ev_io_start(own->loop, &pipe->io);
 }
 
 enum rc own_commands_start(
@@ -198,9 +198,9 @@ enum rc own_commands_start(
 	own->is_running = true;
 	own->pid = child.pid;
 	own->start = child.start;
-	watch_stream(own, &own->input, child.control, EV_WRITE);
-	watch_stream(own, &own->output, child.output, EV_READ);
-	watch_stream(own, &own->errors, child.error, EV_READ);
+	watch_pipe(own, &own->input, child.control, EV_WRITE);
+	watch_pipe(own, &own->output, child.output, EV_READ);
+	watch_pipe(own, &own->errors, child.error, EV_READ);
 	loop_start_timer(own->loop, &own->limit, command->limit);
 	if (reaper_watch(own->reaper, child.pid, on_exit_of, own))
 		return RC_OK;
