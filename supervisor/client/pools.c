@@ -4,6 +4,7 @@
 #include "api/figures.h"
 #include "base/utf8.h"
 #include "client/api_command.h"
+#include "client/findings.h"
 #include "client/json_cells.h"
 #include "commands.h"
 
@@ -56,34 +57,29 @@ size_t pools_columns(bool is_top, struct json_column ret[TEXT_TABLE_COLUMNS_MAX]
 
 /* ---------- what is wrong ---------- */
 
-static void append_line(const json_t *pool, const char *before, struct text line, struct buf *out)
+static void append_line(const json_t *pool, const char *label, struct text line, struct buf *out)
 {
 	utf8_append_escaped(out, json_cell_text(pool, "name"));
-	buf_printf(out, ": %s", before);
+	buf_printf(out, ": %s: ", label);
 	utf8_append_escaped(out, line);
 	buf_append_byte(out, '\n');
 }
 
-/* member: "reasons", "warnings"; label: what one of them is */
-static void append_lines(const json_t *pool, const char *member, const char *label, struct buf *out)
+static void append_findings(const json_t *pool, struct buf *out)
 {
-	const json_t *lines = json_cell_find(pool, member), *line;
-	size_t i;
+	struct finding finding;
 
-	json_array_foreach(lines, i, line)
-	{
-		if (json_is_string(line))
-			append_line(pool, label, text_from(json_string_value(line)), out);
-	}
+	for (size_t at = 0; findings_next(pool, &at, &finding);)
+		append_line(pool, finding.label, text_from(finding.text), out);
 }
 
 /* A text of the last worker that died, while workers fail. */
 static void append_text_of_worker(
-	const json_t *pool, const char *path, const char *before, struct buf *out)
+	const json_t *pool, const char *path, const char *label, struct buf *out)
 {
 	if (json_cell_value(pool, "workers.failing") > 0 &&
 		json_is_string(json_cell_find(pool, path)))
-		append_line(pool, before, json_cell_text(pool, path), out);
+		append_line(pool, label, json_cell_text(pool, path), out);
 }
 
 /* ---------- the command ---------- */
@@ -101,12 +97,10 @@ int pools_print(const char *command, const json_t *pools, bool with_reasons)
 	buf_init(&out, SIZE_MAX);
 	json_array_foreach(pools, i, pool)
 	{
-		if (with_reasons) {
-			append_lines(pool, "reasons", "reason: ", &out);
-			append_lines(pool, "warnings", "warning: ", &out);
-		}
-		append_text_of_worker(pool, "last_death.detail", "detail: ", &out);
-		append_text_of_worker(pool, "last_death.stderr", "last stderr line: ", &out);
+		if (with_reasons)
+			append_findings(pool, &out);
+		append_text_of_worker(pool, "last_death.detail", "detail", &out);
+		append_text_of_worker(pool, "last_death.stderr", "last stderr line", &out);
 	}
 	if (buf_len(&out) > 0)
 		printf("\n%.*s", TEXT_ARGS(buf_text(&out)));

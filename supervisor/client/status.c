@@ -2,6 +2,7 @@
 #include "client/status.h"
 
 #include "client/api_command.h"
+#include "client/findings.h"
 #include "client/json_cells.h"
 #include "client/pools.h"
 #include "commands.h"
@@ -42,16 +43,12 @@ void status_append_broker(const json_t *status, struct buf *out)
 		TEXT_ARGS(json_cell_span(status, "longest_turn.total_s", turn)));
 }
 
-/* member: "reasons", "warnings"; label: what one of them is */
-static void print_lines(const json_t *status, const char *member, const char *label)
+static void print_findings(const json_t *status)
 {
-	const json_t *lines = json_cell_find(status, member), *line;
-	size_t i;
+	struct finding finding;
 
-	json_array_foreach(lines, i, line)
-	{
-		console_print(stdout, "  %s: %s", label,
-			json_is_string(line) ? json_string_value(line) : "-");
+	for (size_t at = 0; findings_next(status, &at, &finding);) {
+		console_print(stdout, "  %s: %s", finding.label, finding.text);
 		putchar('\n');
 	}
 }
@@ -68,7 +65,8 @@ static void print_unknown(const json_t *pools)
 			!text_is(json_cell_text(pool, "queue_durable"), TEXT("unknown")))
 			continue;
 		console_print(stdout,
-			"  note: pool %.*s: unknown whether its queue is durable (no right to configure "
+			"  " FINDING_NOTE
+			": pool %.*s: unknown whether its queue is durable (no right to configure "
 			"it): rabbitmqctl list_queues name type durable policy",
 			TEXT_ARGS(json_cell_text(pool, "name")));
 		putchar('\n');
@@ -93,8 +91,7 @@ static int print_status(const struct api_command *q, const json_t *answer)
 	status_append_broker(status, &head);
 	console_print_lines(stdout, buf_text(&head));
 	buf_release(&head);
-	print_lines(status, "reasons", "reason");
-	print_lines(status, "warnings", "warning");
+	print_findings(status);
 	print_unknown(json_object_get(answer, "pools"));
 	putchar('\n');
 	exit_code = pools_print(q->command, json_object_get(answer, "pools"), false);

@@ -1,6 +1,7 @@
 #include "client/top/top_view.h"
 
 #include "base/utf8.h"
+#include "client/findings.h"
 #include "client/json_cells.h"
 #include "client/status.h"
 
@@ -12,10 +13,10 @@
 #define REVERSE TEXT("\x1b[7m")
 #define PLAIN   TEXT("\x1b[m")
 
-#define MARGIN      2 /* where the chosen row is marked */
-#define REASONS_MAX 4
-#define WIDTH_MIN   20
-#define ANSWER_LATE (3 * MTIME_SECOND)
+#define MARGIN       2 /* where the chosen row is marked */
+#define FINDINGS_MAX 4
+#define WIDTH_MIN    20
+#define ANSWER_LATE  (3 * MTIME_SECOND)
 
 static const char keys_above[] = "\n"
 				 "  up, down, k, j   choose a pool; its workers are shown below\n";
@@ -96,21 +97,15 @@ static void put_section(
 
 /* ---------- head ---------- */
 
-static void put_reasons(const json_t *status, struct buf *out)
+static void put_findings(const json_t *status, struct buf *out)
 {
-	const json_t *reasons = json_object_get(status, "reasons");
-	const json_t *warnings = json_object_get(status, "warnings");
-	size_t first = json_array_size(reasons), count = first + json_array_size(warnings);
+	size_t count = findings_count(status);
+	struct finding finding;
 
-	for (size_t i = 0; i < count && i < REASONS_MAX; i++) {
-		const char *reason =
-			json_string_value(i < first ? json_array_get(reasons, i)
-						    : json_array_get(warnings, i - first));
-		put_line(out, TEXT_NONE, "  %s: %s", i < first ? "reason" : "warning",
-			reason ? reason : "-");
-	}
-	if (count > REASONS_MAX)
-		buf_printf(out, "  and %zu more: wpool status\n", count - REASONS_MAX);
+	for (size_t at = 0; at < FINDINGS_MAX && findings_next(status, &at, &finding);)
+		put_line(out, TEXT_NONE, "  %s: %s", finding.label, finding.text);
+	if (count > FINDINGS_MAX)
+		buf_printf(out, "  and %zu more: wpool status\n", count - FINDINGS_MAX);
 }
 
 static void put_head(const struct top_model *model, mtime now, struct buf *out)
@@ -132,7 +127,7 @@ static void put_head(const struct top_model *model, mtime now, struct buf *out)
 	put_line(out, TEXT_NONE, "%.*s", TEXT_ARGS(buf_text(&line)));
 	out->failed |= line.failed;
 	buf_release(&line);
-	put_reasons(model->status, out);
+	put_findings(model->status, out);
 }
 
 /* ---------- the page ---------- */
