@@ -216,7 +216,6 @@ static const char *needed_beside(const char *key)
 	return strncmp(key, "session.", 8) == 0 ? "key: routing_key, " : "";
 }
 
-/* Every name of every choice, from the table itself. */
 /* The longest limits.hard and twice the limits.grace of its pool. */
 START_TEST(test_drain_follows_the_slowest_pool)
 {
@@ -238,6 +237,7 @@ START_TEST(test_drain_follows_the_slowest_pool)
 }
 END_TEST
 
+/* Every name of every choice, from the table itself. */
 START_TEST(test_choices)
 {
 	size_t count;
