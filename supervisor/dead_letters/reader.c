@@ -96,7 +96,7 @@ static void reader_over(struct reader *r)
 	if (r->state == READER_OVER)
 		return;
 	r->state = READER_OVER;
-	client_close(&r->client);
+	broker_client_close(&r->client);
 }
 
 static void reader_fail(struct reader *r, int exit_code)
@@ -389,7 +389,7 @@ static void on_interrupt(void *ctx)
 		advance(r);
 }
 
-static const struct client_handler client_handler = {
+static const struct broker_client_handler client_handler = {
 	.on_up = on_up,
 	.on_down = on_down,
 	.on_event = on_event,
@@ -453,20 +453,20 @@ int reader_run(struct reader *r, const struct dead_letters *what,
 	const struct reader_handler *handler, void *ctx)
 {
 	*r = (struct reader){.what = what, .handler = handler, .ctx = ctx};
-	int exit_code = client_init(
+	int exit_code = broker_client_init(
 		&r->client, DEAD_LETTERS_COMMAND, what->broker, what->wait, &client_handler, r);
 	if (exit_code == EX_OK) {
 		ev_timer_init(&r->tick, on_tick, TICK, TICK);
 		r->tick.data = r;
-		client_run(&r->client);
-		exit_code = client_verdict(&r->client, DEAD_LETTERS_COMMAND);
+		broker_client_run(&r->client);
+		exit_code = broker_client_verdict(&r->client, DEAD_LETTERS_COMMAND);
 		if (exit_code == EX_OK)
 			exit_code = r->exit_code;
 		if (exit_code == EX_OK && r->state != READER_OVER)
 			exit_code = EX_TEMPFAIL;
 		print_warnings(r);
 	}
-	client_release(&r->client);
-	r->client = (struct client){0};
+	broker_client_release(&r->client);
+	r->client = (struct broker_client){0};
 	return exit_code;
 }

@@ -59,7 +59,7 @@ struct reader {
 	const struct dead_letters *what; /* borrowed */
 	const struct reader_handler *handler;
 	void *ctx;
-	struct client client;
+	struct broker_client client;
 	enum reader_state state;
 	struct subscriptions subscriptions;
 	struct confirm_channel channel; /* where something is published */

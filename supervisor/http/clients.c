@@ -10,46 +10,48 @@
 /* While fewer than one place in this many is free, there is a crowd. */
 #define CROWD_SHARE 4
 
-struct clients {
+struct http_clients {
 	struct {
 		struct link list;
 		unsigned count;
-	} states[CLIENT_STATES];
+	} states[HTTP_CLIENT_STATES];
 	unsigned places;
-	struct client all[];
+	struct http_client all[];
 };
 
-static struct client *client_at(struct link *link)
+static struct http_client *client_at(struct link *link)
 {
-	return CONTAINER_OF(link, struct client, place);
+	return CONTAINER_OF(link, struct http_client, place);
 }
 
-struct clients *clients_new(unsigned places)
+struct http_clients *http_clients_new(unsigned places)
 {
-	struct clients *clients = calloc(1, sizeof *clients + places * sizeof *clients->all);
+	struct http_clients *clients = calloc(1, sizeof *clients + places * sizeof *clients->all);
 
 	if (!clients)
 		return NULL;
-	for (size_t i = 0; i < CLIENT_STATES; i++)
+	for (size_t i = 0; i < HTTP_CLIENT_STATES; i++)
 		list_init(&clients->states[i].list);
 	for (size_t i = 0; i < places; i++)
-		list_append(&clients->states[CLIENT_FREE].list, &clients->all[i].place);
-	clients->states[CLIENT_FREE].count = clients->places = places;
+		list_append(&clients->states[HTTP_CLIENT_FREE].list, &clients->all[i].place);
+	clients->states[HTTP_CLIENT_FREE].count = clients->places = places;
 	return clients;
 }
 
-void clients_free(struct clients *clients)
+void http_clients_free(struct http_clients *clients)
 {
 	free(clients);
 }
 
-struct client *clients_first(const struct clients *clients, enum client_state state)
+struct http_client *http_clients_first(
+	const struct http_clients *clients, enum http_client_state state)
 {
 	struct link *link = list_first(&clients->states[state].list);
 	return link ? client_at(link) : NULL;
 }
 
-void clients_enter(struct clients *clients, struct client *client, enum client_state state)
+void http_clients_enter(
+	struct http_clients *clients, struct http_client *client, enum http_client_state state)
 {
 	clients->states[client->state].count--;
 	clients->states[state].count++;
@@ -62,16 +64,17 @@ void clients_enter(struct clients *clients, struct client *client, enum client_s
 /* ---------- their time ---------- */
 
 /* Places that are free, or will be in a moment. */
-static bool is_crowded(const struct clients *clients)
+static bool is_crowded(const struct http_clients *clients)
 {
-	return clients->states[CLIENT_FREE].count + clients->states[CLIENT_CLOSING].count <
+	return clients->states[HTTP_CLIENT_FREE].count +
+		       clients->states[HTTP_CLIENT_CLOSING].count <
 	       clients->places / CROWD_SHARE;
 }
 
 /* The silent client that goes first in a crowd; NULL: none is silent. */
-static struct client *first_to_go(const struct clients *clients)
+static struct http_client *first_to_go(const struct http_clients *clients)
 {
-	const struct link *list = &clients->states[CLIENT_SILENT].list;
+	const struct link *list = &clients->states[HTTP_CLIENT_SILENT].list;
 	uint64_t addresses[CROWD_MAX];
 	size_t count = 0, chosen;
 	struct link *link;
@@ -86,37 +89,38 @@ static struct client *first_to_go(const struct clients *clients)
 	return client_at(link);
 }
 
-static mtime time_left(const struct client *client, mtime limit)
+static mtime time_left(const struct http_client *client, mtime limit)
 {
 	return client ? client->since + limit - clock_now() : MTIME_NEVER;
 }
 
-static mtime answer_limit(const struct clients *clients)
+static mtime answer_limit(const struct http_clients *clients)
 {
 	return is_crowded(clients) ? HTTP_SILENCE_CROWDED : HTTP_SILENCE;
 }
 
 /* The library finds its connection closed, and forgets it. */
-static void close_client(struct clients *clients, struct client *client)
+static void close_client(struct http_clients *clients, struct http_client *client)
 {
 	shutdown(client->fd, SHUT_RDWR);
-	clients_enter(clients, client, CLIENT_CLOSING);
+	http_clients_enter(clients, client, HTTP_CLIENT_CLOSING);
 }
 
-static void close_longer_than(struct clients *clients, enum client_state state, mtime limit)
+static void close_longer_than(
+	struct http_clients *clients, enum http_client_state state, mtime limit)
 {
-	struct client *client;
+	struct http_client *client;
 
-	while ((client = clients_first(clients, state)) && time_left(client, limit) <= 0)
+	while ((client = http_clients_first(clients, state)) && time_left(client, limit) <= 0)
 		close_client(clients, client);
 }
 
-void clients_close_overdue(struct clients *clients, unsigned max)
+void http_clients_close_overdue(struct http_clients *clients, unsigned max)
 {
-	struct client *client;
+	struct http_client *client;
 
-	close_longer_than(clients, CLIENT_SILENT, HTTP_SILENCE);
-	close_longer_than(clients, CLIENT_ANSWERED, answer_limit(clients));
+	close_longer_than(clients, HTTP_CLIENT_SILENT, HTTP_SILENCE);
+	close_longer_than(clients, HTTP_CLIENT_ANSWERED, answer_limit(clients));
 	for (unsigned i = 0; i < max && is_crowded(clients); i++) {
 		client = first_to_go(clients);
 		if (time_left(client, HTTP_SILENCE_MIN) > 0)
@@ -125,12 +129,12 @@ void clients_close_overdue(struct clients *clients, unsigned max)
 	}
 }
 
-mtime clients_time_left(const struct clients *clients)
+mtime http_clients_time_left(const struct http_clients *clients)
 {
-	mtime span = time_left(clients_first(clients, CLIENT_SILENT), HTTP_SILENCE);
+	mtime span = time_left(http_clients_first(clients, HTTP_CLIENT_SILENT), HTTP_SILENCE);
 
-	span = mtime_min(
-		span, time_left(clients_first(clients, CLIENT_ANSWERED), answer_limit(clients)));
+	span = mtime_min(span, time_left(http_clients_first(clients, HTTP_CLIENT_ANSWERED),
+				       answer_limit(clients)));
 	if (is_crowded(clients))
 		span = mtime_min(span, time_left(first_to_go(clients), HTTP_SILENCE_MIN));
 	return span;

@@ -32,14 +32,14 @@ struct http_stream {
 	struct buf made; /* and not sent yet */
 	bool is_over;
 	struct http *http;
-	struct client *client;
+	struct http_client *client;
 	struct MHD_Connection *connection;
 	struct link asleep; /* in http.asleep, or alone */
 };
 
 struct http_exchange {
 	struct http *http;
-	struct client *client;
+	struct http_client *client;
 	struct MHD_Connection *connection;
 	struct buf body;
 	bool is_whole;    /* the handler has the body */
@@ -68,14 +68,14 @@ struct http {
 	struct http_exchange *begun; /* by the handler that runs */
 	unsigned waiting;            /* answers */
 	struct link asleep;          /* of streams */
-	struct clients *clients;
-	struct client *arriving; /* while the library is given its descriptor */
+	struct http_clients *clients;
+	struct http_client *arriving; /* while the library is given its descriptor */
 };
 
 /* ---------- connections ---------- */
 
 /* The client of a connection of the library. */
-static struct client *client_of(struct MHD_Connection *connection)
+static struct http_client *client_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -87,14 +87,14 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
 	enum MHD_ConnectionNotificationCode code)
 {
 	struct http *http = ctx;
-	struct client *client = *context;
+	struct http_client *client = *context;
 
 	(void)connection;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		*context = http->arriving;
-		clients_enter(http->clients, http->arriving, CLIENT_SILENT);
+		http_clients_enter(http->clients, http->arriving, HTTP_CLIENT_SILENT);
 	} else if (client) {
-		clients_enter(http->clients, client, CLIENT_FREE);
+		http_clients_enter(http->clients, client, HTTP_CLIENT_FREE);
 	}
 }
 
@@ -112,7 +112,7 @@ static void on_answered(void *ctx, struct MHD_Connection *connection, void **req
 	enum MHD_RequestTerminationCode code)
 {
 	struct http *http = ctx;
-	struct client *client = client_of(connection);
+	struct http_client *client = client_of(connection);
 
 	(void)code;
 	if (*request)
@@ -120,8 +120,8 @@ static void on_answered(void *ctx, struct MHD_Connection *connection, void **req
 	if (*request && *request != http)
 		exchange_free(*request);
 	*request = NULL;
-	if (client && client->state != CLIENT_CLOSING)
-		clients_enter(http->clients, client, CLIENT_SILENT);
+	if (client && client->state != HTTP_CLIENT_CLOSING)
+		http_clients_enter(http->clients, client, HTTP_CLIENT_SILENT);
 }
 
 /* A Unix peer has no name; its address family distinguishes it. */
@@ -131,10 +131,10 @@ static void accept_clients(struct http *http, int listener)
 	struct flood flood = {0};
 	bool is_flooded = flood_is_on(listener);
 	unsigned kept = 0, away = 0;
-	struct client *client;
+	struct http_client *client;
 
 	while (kept < TURN_CLIENTS && away < FLOOD_AWAY &&
-		(client = clients_first(http->clients, CLIENT_FREE))) {
+		(client = http_clients_first(http->clients, HTTP_CLIENT_FREE))) {
 		socklen_t len = sizeof peer;
 		int fd = accept4(
 			listener, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -171,7 +171,7 @@ static void stop_watching(struct http *http)
 static mtime time_until_next(const struct http *http)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
-	mtime span = clients_time_left(http->clients);
+	mtime span = http_clients_time_left(http->clients);
 
 	if (!list_is_empty(&http->asleep))
 		span = mtime_min(span, HTTP_LOOK);
@@ -188,7 +188,8 @@ static void watch(struct http *http)
 
 	http->rests = false;
 	ev_io_start(http->loop, &http->work);
-	for (size_t i = 0; i < http->listener_count && clients_first(http->clients, CLIENT_FREE);
+	for (size_t i = 0;
+		i < http->listener_count && http_clients_first(http->clients, HTTP_CLIENT_FREE);
 		i++)
 		ev_io_start(http->loop, &http->listeners[i]);
 	if (span != MTIME_NEVER)
@@ -202,7 +203,7 @@ static void run_library(struct http *http)
 
 	for (size_t i = 0; i < http->listener_count; i++)
 		accept_clients(http, http->listeners[i].fd);
-	clients_close_overdue(http->clients, TURN_CLIENTS);
+	http_clients_close_overdue(http->clients, TURN_CLIENTS);
 	http_wake(http);
 	http->has_woken = http->has_busy = false;
 	MHD_run(http->daemon);
@@ -252,19 +253,19 @@ static bool is_local(struct MHD_Connection *connection)
  * the handler asks for that. */
 static void begin_request(struct http *http, const struct http_request *asked, void **request)
 {
-	struct client *client = client_of(asked->connection);
+	struct http_client *client = client_of(asked->connection);
 
 	*request = http;
 	http->in_answer++;
-	if (client && client->state == CLIENT_SILENT)
-		clients_enter(http->clients, client, CLIENT_ANSWERED);
+	if (client && client->state == HTTP_CLIENT_SILENT)
+		http_clients_enter(http->clients, client, HTTP_CLIENT_ANSWERED);
 	http->begun = NULL;
 	http->handler(http->ctx, asked);
 	if (!http->begun)
 		return;
 	*request = http->begun;
-	if (client && client->state == CLIENT_ANSWERED) /* it has to send its body in time */
-		clients_enter(http->clients, client, CLIENT_SILENT);
+	if (client && client->state == HTTP_CLIENT_ANSWERED) /* it has to send its body in time */
+		http_clients_enter(http->clients, client, HTTP_CLIENT_SILENT);
 }
 
 /* MHD_NO closes the connection. */
@@ -279,11 +280,11 @@ static enum MHD_Result answer_exchange(struct http_exchange *exchange)
 static void end_body(struct http *http, struct http_request *asked)
 {
 	struct http_exchange *exchange = asked->exchange;
-	struct client *client = exchange->client;
+	struct http_client *client = exchange->client;
 
 	exchange->is_whole = true;
-	if (client && client->state == CLIENT_SILENT)
-		clients_enter(http->clients, client, CLIENT_ANSWERED);
+	if (client && client->state == HTTP_CLIENT_SILENT)
+		http_clients_enter(http->clients, client, HTTP_CLIENT_ANSWERED);
 	if (exchange->body.failed) {
 		http_answer(asked, 413, "application/json",
 			TEXT("{\"error\":\"the body is too large\"}"), NULL);
@@ -295,8 +296,8 @@ static void end_body(struct http *http, struct http_request *asked)
 		answer_exchange(exchange);
 	if (!exchange->is_deferred || exchange->status != 0)
 		return;
-	if (client && client->state == CLIENT_ANSWERED) /* its time is the handler's matter */
-		clients_enter(http->clients, client, CLIENT_WAITING);
+	if (client && client->state == HTTP_CLIENT_ANSWERED) /* its time is the handler's matter */
+		http_clients_enter(http->clients, client, HTTP_CLIENT_WAITING);
 	exchange->is_suspended = true;
 	MHD_suspend_connection(exchange->connection);
 }
@@ -308,7 +309,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
 	struct http *http = ctx;
-	struct client *client = client_of(connection);
+	struct http_client *client = client_of(connection);
 	struct http_exchange *exchange = *request == http ? NULL : *request;
 	struct http_request asked = {connection, http, method, url, version, is_local(connection),
 		client && client->is_refused, exchange, TEXT_NONE, false};
@@ -470,8 +471,9 @@ void http_answer_later(
 	exchange->status = status;
 	exchange->response = response;
 	if (exchange->is_suspended) {
-		if (exchange->client && exchange->client->state == CLIENT_WAITING)
-			clients_enter(exchange->http->clients, exchange->client, CLIENT_ANSWERED);
+		if (exchange->client && exchange->client->state == HTTP_CLIENT_WAITING)
+			http_clients_enter(
+				exchange->http->clients, exchange->client, HTTP_CLIENT_ANSWERED);
 		MHD_resume_connection(exchange->connection);
 		run_soon(exchange->http);
 	}
@@ -583,8 +585,8 @@ void http_answer_in_pieces(const struct http_request *request, const char *type,
 		pieces->end(ctx);
 		free(stream);
 	} else if (pieces->waits) { /* its time has no limit */
-		if (stream->client->state == CLIENT_ANSWERED)
-			clients_enter(http->clients, stream->client, CLIENT_WAITING);
+		if (stream->client->state == HTTP_CLIENT_ANSWERED)
+			http_clients_enter(http->clients, stream->client, HTTP_CLIENT_WAITING);
 		http->waiting++;
 	}
 	queue_response(request, MHD_HTTP_OK, type, NULL, response);
@@ -618,13 +620,13 @@ struct http *http_new(struct ev_loop *loop, unsigned places, http_handler *handl
 	http->handler = handler;
 	http->ctx = ctx;
 	list_init(&http->asleep);
-	http->clients = clients_new(places);
+	http->clients = http_clients_new(places);
 	http->daemon = http->clients ? start_daemon(http, places) : NULL;
 	info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
 		if (http->daemon)
 			MHD_stop_daemon(http->daemon);
-		clients_free(http->clients);
+		http_clients_free(http->clients);
 		free(http);
 		return NULL;
 	}
@@ -675,6 +677,6 @@ void http_free(struct http *http)
 	stop_watching(http);
 	http_wake(http);
 	MHD_stop_daemon(http->daemon);
-	clients_free(http->clients);
+	http_clients_free(http->clients);
 	free(http);
 }

@@ -18,13 +18,13 @@
 
 static void on_up(void *ctx, struct connection *connection)
 {
-	struct client *c = ctx;
+	struct broker_client *c = ctx;
 	c->connection = connection;
 	c->handler->on_up(c->ctx, connection);
 }
 
 /* A broker under an alarm blocks a connection at its first publish. */
-static void client_blocked(struct client *c, struct text why)
+static void broker_client_blocked(struct broker_client *c, struct text why)
 {
 	c->is_blocked = true;
 	utf8_copy_escaped(c->blocked, sizeof c->blocked, why);
@@ -32,7 +32,7 @@ static void client_blocked(struct client *c, struct text why)
 		loop_start_timer(c->loop, &c->blocked_limit, c->wait);
 }
 
-static void client_unblocked(struct client *c)
+static void broker_client_unblocked(struct broker_client *c)
 {
 	c->is_blocked = false;
 	ev_timer_stop(c->loop, &c->blocked_limit);
@@ -41,7 +41,7 @@ static void client_unblocked(struct client *c)
 static void on_blocked_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)events;
-	struct client *c = watcher->data;
+	struct broker_client *c = watcher->data;
 	snprintf(c->failure, sizeof c->failure, "it has blocked this connection for %.3g s (%s)",
 		(double)c->wait / MTIME_SECOND, c->blocked);
 	ev_break(loop, EVBREAK_ALL);
@@ -49,26 +49,26 @@ static void on_blocked_limit(struct ev_loop *loop, ev_timer *watcher, int events
 
 static void on_down(void *ctx, bool by_error)
 {
-	struct client *c = ctx;
+	struct broker_client *c = ctx;
 	c->connection = NULL;
-	client_unblocked(c);
+	broker_client_unblocked(c);
 	c->handler->on_down(c->ctx, by_error);
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
 {
-	struct client *c = ctx;
+	struct broker_client *c = ctx;
 	if (event->kind == AMQP_BLOCKED)
-		client_blocked(c, event->text);
+		broker_client_blocked(c, event->text);
 	else if (event->kind == AMQP_UNBLOCKED)
-		client_unblocked(c);
+		broker_client_unblocked(c);
 	c->handler->on_event(c->ctx, event);
 	free(event->content.owner);
 }
 
 static void on_end(void *ctx, const char *why)
 {
-	struct client *c = ctx;
+	struct broker_client *c = ctx;
 	if (why)
 		snprintf(c->failure, sizeof c->failure, "%s", why);
 	c->was_refused = why && broker_link_is_refused(c->broker_link);
@@ -86,12 +86,12 @@ static const struct broker_link_handler broker_link_handler = {
 static void on_turn(struct ev_loop *loop, ev_prepare *watcher, int events)
 {
 	(void)events;
-	struct client *c = watcher->data;
+	struct broker_client *c = watcher->data;
 	bool wants_more = c->handler->on_turn && c->handler->on_turn(c->ctx);
 	broker_link_flush(c->broker_link);
 	ev_idle_stop(loop, &c->again);
 	if (wants_more && c->connection &&
-		buf_len(connection_output(c->connection)) < CLIENT_OUTPUT_HIGH)
+		buf_len(connection_output(c->connection)) < BROKER_CLIENT_OUTPUT_HIGH)
 		ev_idle_start(loop, &c->again);
 }
 
@@ -103,17 +103,18 @@ static void on_idle(struct ev_loop *loop, ev_idle *watcher, int events)
 static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
 	(void)events;
-	struct client *c = watcher->data;
+	struct broker_client *c = watcher->data;
 	if (++c->interrupts > 1) {
 		ev_break(loop, EVBREAK_ALL);
 		return;
 	}
 	c->handler->on_interrupt(c->ctx);
 	if (c->is_blocked) /* no confirm comes */
-		client_close(c);
+		broker_client_close(c);
 }
 
-static int client_find_broker(struct client *c, const char *command, const char *broker)
+static int broker_client_find_broker(
+	struct broker_client *c, const char *command, const char *broker)
 {
 	struct problems problems = {0};
 	enum rc rc = config_load_broker(broker, environ, &c->hosts, &c->host_count, &problems);
@@ -127,7 +128,7 @@ static int client_find_broker(struct client *c, const char *command, const char 
 }
 
 /* With the addresses in c. */
-static int client_start(struct client *c, const char *command, mtime wait)
+static int broker_client_start(struct broker_client *c, const char *command, mtime wait)
 {
 	const struct broker_link_config config = {
 		.hosts = c->hosts,
@@ -161,34 +162,35 @@ static int client_start(struct client *c, const char *command, mtime wait)
 	return EX_OK;
 }
 
-int client_init(struct client *c, const char *command, const char *broker, mtime wait,
-	const struct client_handler *handler, void *ctx)
+int broker_client_init(struct broker_client *c, const char *command, const char *broker, mtime wait,
+	const struct broker_client_handler *handler, void *ctx)
 {
-	*c = (struct client){.handler = handler, .ctx = ctx};
+	*c = (struct broker_client){.handler = handler, .ctx = ctx};
 	log_setup(STDERR_FILENO, LOG_WARN, LOG_TEXT, console_has_colour(STDERR_FILENO));
-	int exit_code = client_find_broker(c, command, broker);
-	return exit_code == EX_OK ? client_start(c, command, wait) : exit_code;
+	int exit_code = broker_client_find_broker(c, command, broker);
+	return exit_code == EX_OK ? broker_client_start(c, command, wait) : exit_code;
 }
 
-int client_init_hosts(struct client *c, const char *command, struct broker_url *hosts, size_t count,
-	mtime wait, const struct client_handler *handler, void *ctx)
+int broker_client_init_hosts(struct broker_client *c, const char *command, struct broker_url *hosts,
+	size_t count, mtime wait, const struct broker_client_handler *handler, void *ctx)
 {
-	*c = (struct client){.handler = handler, .ctx = ctx, .hosts = hosts, .host_count = count};
+	*c = (struct broker_client){
+		.handler = handler, .ctx = ctx, .hosts = hosts, .host_count = count};
 	log_setup(STDERR_FILENO, LOG_WARN, LOG_TEXT, console_has_colour(STDERR_FILENO));
-	return client_start(c, command, wait);
+	return broker_client_start(c, command, wait);
 }
 
-void client_run(struct client *c)
+void broker_client_run(struct broker_client *c)
 {
 	ev_run(c->loop, 0);
 }
 
-void client_close(struct client *c)
+void broker_client_close(struct broker_client *c)
 {
 	broker_link_close(c->broker_link);
 }
 
-void client_release(struct client *c)
+void broker_client_release(struct broker_client *c)
 {
 	/* A watcher outlives its loop in libev's list of signals, beside those of the next client;
 	 * and a question to the user between two clients must be interruptible. */
@@ -202,7 +204,7 @@ void client_release(struct client *c)
 	broker_urls_free(c->hosts, c->host_count);
 }
 
-int client_verdict(const struct client *c, const char *command)
+int broker_client_verdict(const struct broker_client *c, const char *command)
 {
 	if (!*c->failure)
 		return EX_OK;

@@ -57,7 +57,7 @@ enum token_step {
 };
 
 struct declaration {
-	struct client client;
+	struct broker_client client;
 	struct config *config;   /* owned */
 	char *const *names;      /* of the pools; none: all of them */
 	size_t at;               /* the pool whose queues are declared */
@@ -229,7 +229,7 @@ static void next_pool(struct declaration *d)
 	while (d->at < d->config->pool_count && !is_chosen(d, current_pool(d)->name))
 		d->at++;
 	if (d->at == d->config->pool_count) {
-		client_close(&d->client);
+		broker_client_close(&d->client);
 		return;
 	}
 	begin_pool(d);
@@ -371,10 +371,10 @@ static void on_interrupt(void *ctx)
 {
 	struct declaration *d = ctx;
 	fail_declaration(d, EX_TEMPFAIL);
-	client_close(&d->client);
+	broker_client_close(&d->client);
 }
 
-static const struct client_handler handler = {
+static const struct broker_client_handler handler = {
 	.on_up = on_up,
 	.on_down = on_down,
 	.on_event = on_event,
@@ -384,16 +384,16 @@ static const struct client_handler handler = {
 static int run_client(struct declaration *d, mtime wait)
 {
 	struct config *config = d->config;
-	int exit_code = client_init_hosts(
+	int exit_code = broker_client_init_hosts(
 		&d->client, COMMAND, config->hosts, config->host_count, wait, &handler, d);
 
 	config->hosts = NULL;
 	config->host_count = 0;
 	if (exit_code == EX_OK) {
-		client_run(&d->client);
-		exit_code = client_verdict(&d->client, COMMAND);
+		broker_client_run(&d->client);
+		exit_code = broker_client_verdict(&d->client, COMMAND);
 	}
-	client_release(&d->client);
+	broker_client_release(&d->client);
 	return exit_code == EX_OK ? d->exit_code : exit_code;
 }
 

@@ -325,7 +325,7 @@ static int publish_verdict(const struct publish *p)
 {
 	const struct sender *s = &p->sender;
 	const struct publish_summary *t = &s->summary;
-	int exit_code = client_verdict(&s->client, COMMAND);
+	int exit_code = broker_client_verdict(&s->client, COMMAND);
 
 	if (*s->refusal && !publish_summary_is_clean(t)) {
 		console_print(
@@ -357,7 +357,7 @@ static int publish_run(struct publish *p, char *const *files)
 	p->draw.data = p;
 	if (is_drawing)
 		ev_timer_start(s->client.loop, &p->draw);
-	client_run(&s->client);
+	broker_client_run(&s->client);
 	if (is_drawing)
 		publish_summary_erase();
 	return publish_verdict(p);

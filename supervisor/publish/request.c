@@ -67,7 +67,7 @@ static const struct option options[] = {
 };
 
 struct request {
-	struct client client;
+	struct broker_client client;
 	struct envelope options;  /* queue and headers of the options */
 	struct envelope envelope; /* of this request */
 	struct buf input;         /* the body, where standard input gives it */
@@ -90,7 +90,7 @@ static void request_finish(struct request *r, int exit_code)
 {
 	r->exit_code = exit_code;
 	r->is_pending = false;
-	client_close(&r->client);
+	broker_client_close(&r->client);
 }
 
 static void write_line(struct request *r, const struct buf *line)
@@ -147,7 +147,7 @@ static void request_publish(struct request *r)
 	enum rc rc = envelope_check(&r->envelope, connection);
 	if (rc == RC_LIMIT)
 		request_fail(r, EX_DATAERR, "the headers do not fit into one frame of this broker");
-	else if (rc == RC_OK && envelope_publish(&r->envelope, connection, CLIENT_CHANNEL,
+	else if (rc == RC_OK && envelope_publish(&r->envelope, connection, BROKER_CLIENT_CHANNEL,
 					text_from(r->id), 0, r->body))
 		r->is_published = true;
 	else
@@ -188,7 +188,7 @@ static void on_channel_closed(struct request *r, const struct amqp_event *event)
 		request_fail(r, EX_TEMPFAIL, "refused by the broker: %u %s", (unsigned)event->code,
 			utf8_shown(event->text).text);
 	if (r->is_lines && was_ready && r->exit_code < 0)
-		channel_open(r->client.connection, CLIENT_CHANNEL);
+		channel_open(r->client.connection, BROKER_CLIENT_CHANNEL);
 	else if (r->is_lines && r->exit_code < 0)
 		request_finish(r, EX_TEMPFAIL);
 }
@@ -200,7 +200,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		return;
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
-		channel_consume(r->client.connection, CLIENT_CHANNEL, TEXT(REPLY_QUEUE),
+		channel_consume(r->client.connection, BROKER_CLIENT_CHANNEL, TEXT(REPLY_QUEUE),
 			TEXT("reply"), true);
 		break;
 	case AMQP_CONSUME_OK:
@@ -230,7 +230,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 static void on_up(void *ctx, struct connection *connection)
 {
 	(void)ctx;
-	channel_open(connection, CLIENT_CHANNEL);
+	channel_open(connection, BROKER_CLIENT_CHANNEL);
 }
 
 /* The reply queue ends with its channel. Sending the request again might do the work twice. */
@@ -312,7 +312,7 @@ static bool on_turn(void *ctx)
 	return false;
 }
 
-static const struct client_handler handler = {
+static const struct broker_client_handler handler = {
 	.on_up = on_up,
 	.on_down = on_down,
 	.on_event = on_event,
@@ -420,7 +420,7 @@ static int request_run(struct request *r)
 	/* The limit of the request comes first, and has its own message. Lines wait for the broker
 	 * for ever. */
 	mtime wait = r->is_lines ? 0 : mtime_after(r->wait, MTIME_SECOND);
-	int exit_code = client_init(&r->client, COMMAND, r->broker, wait, &handler, r);
+	int exit_code = broker_client_init(&r->client, COMMAND, r->broker, wait, &handler, r);
 	if (exit_code != EX_OK)
 		return exit_code;
 	r->exit_code = -1;
@@ -432,8 +432,8 @@ static int request_run(struct request *r)
 		request_prepare(r);
 		request_begin(r);
 	}
-	client_run(&r->client);
-	exit_code = client_verdict(&r->client, COMMAND);
+	broker_client_run(&r->client);
+	exit_code = broker_client_verdict(&r->client, COMMAND);
 	if (exit_code != EX_OK)
 		return exit_code;
 	return r->exit_code >= 0 ? r->exit_code : EX_TEMPFAIL;
@@ -449,7 +449,7 @@ int request_main(int argc, char **argv)
 	if (exit_code < 0)
 		exit_code = request_run(&r);
 	input_release(&r.lines);
-	client_release(&r.client);
+	broker_client_release(&r.client);
 	request_line_release(&r.line);
 	envelope_release(&r.options);
 	envelope_release(&r.envelope);

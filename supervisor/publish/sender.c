@@ -15,7 +15,7 @@
 static void sender_close(struct sender *s)
 {
 	if (!s->is_closing)
-		client_close(&s->client);
+		broker_client_close(&s->client);
 	s->is_closing = true;
 	input_stop(&s->input);
 }
@@ -42,7 +42,7 @@ static bool publish_message(struct sender *s, const struct message *m)
 	int len = snprintf(id, sizeof id, "%s-%" PRIu64, s->nonce, m->number);
 	if (m->session.len > 0)
 		s->envelope.session = m->session;
-	if (!envelope_publish(&s->envelope, s->client.connection, CLIENT_CHANNEL,
+	if (!envelope_publish(&s->envelope, s->client.connection, BROKER_CLIENT_CHANNEL,
 		    text_of(id, (size_t)len), s->messages.unconfirmed.next,
 		    text_of(m->body, m->len)))
 		return false;
@@ -113,7 +113,7 @@ static bool on_turn(void *ctx)
 {
 	struct sender *s = ctx;
 	while (may_send(s)) {
-		if (buf_len(connection_output(s->client.connection)) >= CLIENT_OUTPUT_HIGH)
+		if (buf_len(connection_output(s->client.connection)) >= BROKER_CLIENT_OUTPUT_HIGH)
 			return true;
 		struct message *m = next_message(s);
 		if (!m || !may_send_now(s))
@@ -178,7 +178,7 @@ static void on_channel_closed(struct sender *s, const struct amqp_event *event)
 		return;
 	}
 	find_culprit(s);
-	confirm_channel_open(&s->channel, s->client.connection, CLIENT_CHANNEL);
+	confirm_channel_open(&s->channel, s->client.connection, BROKER_CLIENT_CHANNEL);
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
@@ -211,7 +211,7 @@ static void on_up(void *ctx, struct connection *connection)
 	struct sender *s = ctx;
 	switch (envelope_check(&s->envelope, connection)) {
 	case RC_OK:
-		confirm_channel_open(&s->channel, connection, CLIENT_CHANNEL);
+		confirm_channel_open(&s->channel, connection, BROKER_CLIENT_CHANNEL);
 		return;
 	case RC_MEMORY:
 		sender_fail(s, EX_OSERR, "out of memory");
@@ -246,7 +246,7 @@ static void on_interrupt(void *ctx)
 		sender_close(s);
 }
 
-static const struct client_handler handler = {
+static const struct broker_client_handler handler = {
 	.on_up = on_up,
 	.on_down = on_down,
 	.on_event = on_event,
@@ -271,7 +271,7 @@ void sender_limit_rate(struct sender *s, int64_t per_second)
 void sender_release(struct sender *s)
 {
 	input_release(&s->input);
-	client_release(&s->client);
+	broker_client_release(&s->client);
 	envelope_release(&s->envelope);
 	messages_release(&s->messages);
 }
@@ -279,7 +279,7 @@ void sender_release(struct sender *s)
 int sender_open(struct sender *s, const char *command, const char *broker, mtime wait,
 	char *const *files, bool lines)
 {
-	int exit_code = client_init(&s->client, command, broker, wait, &handler, s);
+	int exit_code = broker_client_init(&s->client, command, broker, wait, &handler, s);
 	if (exit_code != EX_OK)
 		return exit_code;
 	if (messages_init(&s->messages) != RC_OK) {

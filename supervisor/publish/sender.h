@@ -15,7 +15,7 @@
 #include "publish/publish_summary.h"
 
 struct sender {
-	struct client client;
+	struct broker_client client;
 	struct envelope envelope; /* filled by the caller */
 	struct input input;
 	struct messages messages;
@@ -40,8 +40,8 @@ void sender_init(struct sender *);
 void sender_release(struct sender *);
 /* Publish at most so many messages a second; call before sender_open. */
 void sender_limit_rate(struct sender *, int64_t per_second);
-/* files, lines: as for input_init; the rest as for client_init. client_run returns when every
- * message has its answer, or cannot get one. */
+/* files, lines: as for input_init; the rest as for broker_client_init. broker_client_run returns
+ * when every message has its answer, or cannot get one. */
 int sender_open(struct sender *, const char *command, const char *broker, mtime wait,
 	char *const *files, bool lines);
 

@@ -55,7 +55,7 @@ static void count_interrupt(void *ctx)
 	interrupts++;
 }
 
-static const struct client_handler handler = {
+static const struct broker_client_handler handler = {
 	.on_event = ignore_event, .on_interrupt = count_interrupt};
 
 static bool is_default(int signal)
@@ -68,13 +68,13 @@ static bool is_default(int signal)
 /* `drop` asks the operator between two clients: Ctrl-C must end it then. */
 START_TEST(a_released_client_restores_signal_handling)
 {
-	struct client clients[2];
+	struct broker_client clients[2];
 	for (size_t i = 0; i < 2; i++) {
-		ck_assert_int_eq(client_init(&clients[i], "test", "amqp://127.0.0.1:1",
+		ck_assert_int_eq(broker_client_init(&clients[i], "test", "amqp://127.0.0.1:1",
 					 MTIME_SECOND, &handler, NULL),
 			EX_OK);
 		ck_assert(!is_default(SIGINT) && !is_default(SIGTERM));
-		client_release(&clients[i]);
+		broker_client_release(&clients[i]);
 		ck_assert(is_default(SIGINT) && is_default(SIGTERM));
 	}
 }
@@ -92,10 +92,10 @@ START_TEST(an_interrupt_closes_a_blocked_client)
 		{{AMQP_BLOCKED, AMQP_BLOCKED}, "", 1},
 		{{AMQP_BLOCKED, AMQP_UNBLOCKED}, "low on memory", 0},
 	};
-	struct client client;
+	struct broker_client client;
 
-	ck_assert_int_eq(
-		client_init(&client, "test", "amqp://127.0.0.1:1", MTIME_SECOND, &handler, NULL),
+	ck_assert_int_eq(broker_client_init(&client, "test", "amqp://127.0.0.1:1", MTIME_SECOND,
+				 &handler, NULL),
 		EX_OK);
 	for (size_t i = 0; i < 2; i++)
 		link_handler->on_event(link_ctx, &(struct amqp_event){.kind = cases[_i].kinds[i],
@@ -104,7 +104,7 @@ START_TEST(an_interrupt_closes_a_blocked_client)
 	while (interrupts == 0)
 		ev_run(client.loop, EVRUN_ONCE);
 	ck_assert_uint_eq(closes, cases[_i].closes);
-	client_release(&client);
+	broker_client_release(&client);
 }
 END_TEST
 
