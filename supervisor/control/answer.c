@@ -178,6 +178,21 @@ bool control_find_pool(const struct supervisor_view *view, const struct http_req
 	return *ret;
 }
 
+bool control_find_pool_of_query(const struct supervisor_view *view,
+	const struct http_request *request, uint32_t *ret_serial)
+{
+	const char *name = http_query(request, "pool");
+	const struct pool_runtime *runtime =
+		name ? pool_set_find(view->pool_set, text_from(name)) : NULL;
+
+	if (name && !runtime) {
+		control_refuse_pool(view, request, text_from(name));
+		return false;
+	}
+	*ret_serial = runtime ? runtime->serial : 0;
+	return true;
+}
+
 /* ---------- lists ---------- */
 
 static bool on_next(void *ctx, struct buf *out)
@@ -246,15 +261,8 @@ void control_answer_list(const struct supervisor_view *view, const struct http_r
 void control_answer_list_of_query(const struct supervisor_view *view,
 	const struct http_request *request, struct control_list list)
 {
-	const char *name = http_query(request, "pool");
-	const struct pool_runtime *only =
-		name ? pool_set_find(view->pool_set, text_from(name)) : NULL;
-
-	if (name && !only) {
+	if (control_find_pool_of_query(view, request, &list.only))
+		control_answer_list(view, request, list);
+	else
 		json_decref(list.first);
-		control_refuse_pool(view, request, text_from(name));
-		return;
-	}
-	list.only = only ? only->serial : 0;
-	control_answer_list(view, request, list);
 }

@@ -50,6 +50,11 @@ void control_refuse_pool(
 bool control_find_pool(
 	const struct supervisor_view *, const struct http_request *, struct pool_runtime **ret);
 
+/* Find the pool of ?pool=NAME; serial 0: the query has none. False: there is no such pool, and the
+ * request was refused. */
+bool control_find_pool_of_query(
+	const struct supervisor_view *, const struct http_request *, uint32_t *ret_serial);
+
 /* A document {"NAME":[...]}, one member a line. */
 struct control_list {
 	const struct supervisor_view *view;

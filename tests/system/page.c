@@ -104,6 +104,33 @@ START_TEST(page_shows_what_was_before_it_was_opened)
 }
 END_TEST
 
+/* Count the requests for figures and for the history, which fail, or stay without an answer. */
+static const char history_fails[] =
+	"window.asked = {pools: 0, history: 0}; window.fetch = ((real) => (path, options) => {"
+	" if (!path.startsWith('v1/history')) {"
+	"  window.asked.pools += path.startsWith('v1/pools'); return real(path, options); }"
+	" window.asked.history++;"
+	" return %s; })(window.fetch)";
+
+START_TEST(page_needs_no_history)
+{
+	static const char *const ends[] = {
+		"Promise.reject(new Error('closed'))", "new Promise(() => {})"};
+	page_serve(page_echo_pool("first", 2), 0);
+	control_await("/readyz", 200);
+	struct browser *browser = browser_start(fixture.folder);
+	json_decref(browser_command(browser, "Page.addScriptToEvaluateOnNewDocument",
+		json_pack("{s:o}", "source", json_string(scratch_text(history_fails, ends[_i])))));
+	browser_open(browser, scratch_text("http://%s/", page_address()));
+	browser_await(browser, "document.querySelector('#verdict').textContent === 'Ready'");
+	expect_figure(browser, "first", "workers.ready", "2/2");
+	browser_await(browser, "window.asked.pools >= 3");
+	json_t *count = browser_value(browser, "window.asked.history");
+	ck_assert_int_eq(json_integer_value(count), 1);
+	browser_free(browser);
+}
+END_TEST
+
 START_TEST(page_requests_no_other_host)
 {
 	size_t i;
@@ -340,9 +367,9 @@ int main(void)
 {
 	return SYSTEM_RUN("page", {page_shows_figures_of_the_api, 1},
 		{page_shows_rates_under_load, 1}, {page_shows_what_was_before_it_was_opened, 1},
-		{page_requests_no_other_host, 1}, {hostile_names_are_shown_as_text, 1},
-		{page_shows_sessions_without_keys, 1}, {page_shows_why_it_is_not_ready, 1},
-		{page_reconnects_to_restarted_supervisor, 1},
+		{page_needs_no_history, 2}, {page_requests_no_other_host, 1},
+		{hostile_names_are_shown_as_text, 1}, {page_shows_sessions_without_keys, 1},
+		{page_shows_why_it_is_not_ready, 1}, {page_reconnects_to_restarted_supervisor, 1},
 		{workers_are_requested_for_open_pools_only, 1},
 		{first_workers_of_large_pool_are_shown, 1}, {stderr_of_workers_is_hidden_on_tcp, 1},
 		{socket_serves_page_and_refuses_other_origins, 1});

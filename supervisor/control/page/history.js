@@ -60,14 +60,13 @@ class History {
 		this.work.forget();
 	}
 
-	/* Replace the samples by those that the supervisor kept. */
+	/* Replace the samples by those that the supervisor kept until now, also the gap after them. */
 	seed(entry, now) {
 		const samples = samplesOf(entry, now);
+		const isLater = (sample) => sample.t > samples.at(-1).t && "in" in sample;
 
-		if (samples.length === 0)
-			return;
-		this.samples = [...this.samples.filter(({t}) => t < samples[0].t), ...samples];
-		this.seeded = samples.at(-1);
+		if (samples.length > 0)
+			this.samples = [...this.samples.filter(({t}) => t < samples[0].t), ...samples, ...this.samples.filter(isLater)];
 	}
 
 	/* t: seconds. */
@@ -79,7 +78,7 @@ class History {
 			this.readings = [];
 		else if (last)
 			this.samples.push(this.between(now, last));
-		if (this.readings.length === 0 && (!this.seeded || this.samples.at(-1) !== this.seeded))
+		if (this.readings.length === 0)
 			this.samples.push({t}); /* the lines have a gap */
 		this.readings.push(now);
 		while (this.readings.length > 1 && t - this.readings[1].t >= TIMES_S)

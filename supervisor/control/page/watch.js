@@ -2,6 +2,8 @@
 
 const EVERY_MS = 1000;
 const TIMEOUT_MS = 5000;
+const SEED_MS = 15000;   /* of many pools it is long */
+const SEED_AGAIN_S = 60; /* after a failure */
 
 /* The characters of utf8_is_control (base/utf8.h), as `wpool status` shows them: all but tab. */
 const CONTROLS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
@@ -16,9 +18,9 @@ function escaped(key, value) {
 }
 
 /* Relative, so that the page also works below a path of a proxy. */
-async function ask(path) {
+async function ask(path, limit = TIMEOUT_MS) {
 	const answer = await fetch(path, {headers: operator.headers(), cache: "no-store",
-		signal: AbortSignal.timeout(TIMEOUT_MS)});
+		signal: AbortSignal.timeout(limit)});
 
 	if (!answer.ok)
 		throw new Error(`${path}: ${answer.status}`);
@@ -154,8 +156,6 @@ class Watch {
 
 	async refresh() {
 		try {
-			if (!(performance.now() / 1000 - this.takenAt <= GAP_S))
-				await this.seed();
 			const {status, pools} = await ask("v1/pools?status=true");
 			this.take(status, pools, performance.now() / 1000);
 		} catch {
@@ -163,20 +163,24 @@ class Watch {
 		}
 	}
 
-	/* When the page is opened, and after a gap. */
-	async seed() {
-		const {history} = await ask("v1/history");
-		const now = performance.now() / 1000;
-
-		for (const [name, [latest]] of byName(history, "pool"))
-			(name === null ? this.history : this.pools.rowOf(name).history).seed(latest, now);
+	/* When the page is opened, and after a gap. Nothing waits for it, and without it there is only what the page sees. */
+	async seed(now) {
+		this.seedAt = Infinity;
+		try {
+			const {history} = await ask("v1/history", SEED_MS);
+			for (const [name, [latest]] of byName(history, "pool"))
+				(name === null ? this.history : this.pools.rows.get(name)?.history)?.seed(latest, now);
+		} catch {
+			this.seedAt = Math.min(this.seedAt, now + SEED_AGAIN_S);
+		}
 	}
 
 	take(status, pools, now) {
 		const isFirst = !this.status;
 
+		if (!(now - this.takenAt <= GAP_S))
+			this.seedAt = now;
 		this.takenAt = now;
-
 		if (!isFirst && this.status.pid !== status.pid) {
 			this.history.forget();
 			this.pools.forget();
@@ -195,6 +199,8 @@ class Watch {
 		document.querySelector("main").hidden = false;
 		if (isFirst)
 			this.pools.openIfAlone();
+		if (now >= this.seedAt)
+			this.seed(now);
 	}
 
 	showNoAnswer() {
