@@ -133,7 +133,7 @@ static int read_count(const char *option, int64_t min, uint64_t *ret)
 }
 
 /* -1: continue; else the exit code. */
-static int take_option(struct command *c, int option)
+static int handle_option(struct command *c, int option)
 {
 	const char *problem;
 	switch (option) {
@@ -248,7 +248,7 @@ int dead_letters_main(int argc, char **argv)
 	struct command c = {.what = {.limit = UINT64_MAX, .wait = WAIT_DEFAULT}};
 	int option, exit_code = -1;
 	while (exit_code < 0 && (option = cli_next_option(COMMAND, ":", argc, argv, options)) != -1)
-		exit_code = take_option(&c, option);
+		exit_code = handle_option(&c, option);
 	if (exit_code < 0)
 		exit_code = find_verb(&c, argc, argv);
 	if (exit_code < 0)

@@ -26,9 +26,9 @@ const char *field_type_name(char type)
 	return "unknown";
 }
 
-static void put_typed(struct buf *out, const struct table_field *field);
+static void append_typed(struct buf *out, const struct table_field *field);
 
-static void put_members(struct buf *out, struct text members, bool keyed)
+static void append_members(struct buf *out, struct text members, bool keyed)
 {
 	struct table_field member;
 	const char *between = "";
@@ -40,13 +40,13 @@ static void put_members(struct buf *out, struct text members, bool keyed)
 			json_append_string(out, member.key);
 			buf_append_byte(out, ':');
 		}
-		put_typed(out, &member);
+		append_typed(out, &member);
 	}
 	buf_append_byte(out, keyed ? '}' : ']');
 }
 
 /* Recursion is bounded by the depth that table_check allows. */
-static void put_typed(struct buf *out, const struct table_field *field)
+static void append_typed(struct buf *out, const struct table_field *field)
 {
 	buf_printf(out, "{\"type\":\"%s\",", field_type_name(field->type));
 	switch (field->type) {
@@ -57,7 +57,7 @@ static void put_typed(struct buf *out, const struct table_field *field)
 	case 'A':
 	case 'F':
 		buf_append_text(out, TEXT("\"value\":"));
-		put_members(out, field->value, field->type == 'F');
+		append_members(out, field->value, field->type == 'F');
 		break;
 	case 'D': /* a number of JSON may lose digits on its reader's side */
 		buf_append_text(out, TEXT("\"value\":\""));
@@ -71,7 +71,7 @@ static void put_typed(struct buf *out, const struct table_field *field)
 	buf_append_byte(out, '}');
 }
 
-static void put_properties(struct buf *out, const struct properties *p)
+static void append_properties(struct buf *out, const struct properties *p)
 {
 	const char *between = "";
 	buf_append_byte(out, '{');
@@ -93,7 +93,7 @@ static void put_properties(struct buf *out, const struct properties *p)
 }
 
 /* Our headers without types, x-wpool-first-failed as first_failed: what scripts need. */
-static void put_ours(struct buf *out, struct text headers)
+static void append_own_headers(struct buf *out, struct text headers)
 {
 	struct table_field field;
 	const char *between = "";
@@ -124,11 +124,11 @@ void dead_letter_write_json(struct buf *out, const struct dead_letter *letter, b
 	buf_printf(out,
 		"{\"position\":%" PRIu64 ",\"fingerprint\":\"%s\",\"wpool\":", letter->position,
 		fingerprint);
-	put_ours(out, letter->headers);
+	append_own_headers(out, letter->headers);
 	buf_append_text(out, TEXT(",\"properties\":"));
-	put_properties(out, &letter->properties);
+	append_properties(out, &letter->properties);
 	buf_append_text(out, TEXT(",\"headers\":"));
-	put_members(out, letter->headers, true);
+	append_members(out, letter->headers, true);
 	buf_printf(out, ",\"unreadable\":%s,\"redelivered\":%s,",
 		letter->is_unreadable ? "true" : "false",
 		letter->is_redelivered ? "true" : "false");

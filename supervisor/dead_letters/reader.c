@@ -187,7 +187,7 @@ static void count_returns(struct reader *r, const struct dead_letter *letter)
 	}
 }
 
-static void take_letter(struct reader *r, const struct amqp_event *event)
+static void handle_letter(struct reader *r, const struct amqp_event *event)
 {
 	struct dead_letter letter;
 	if (r->state != READER_READING || r->looked == r->count)
@@ -323,7 +323,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 			synchronize(r);
 		break;
 	case AMQP_DELIVERY:
-		take_letter(r, event);
+		handle_letter(r, event);
 		break;
 	case AMQP_CANCELLED:
 		reader_end_now(r, "the queue was deleted");

@@ -24,7 +24,7 @@ void append_time(struct buf *out, int64_t seconds)
 }
 
 /* Keep the lines of a text, and indent each. */
-static void put_indented(struct buf *out, struct text t)
+static void append_indented(struct buf *out, struct text t)
 {
 	while (t.len > 0) {
 		const char *end = memchr(t.ptr, '\n', t.len);
@@ -37,7 +37,7 @@ static void put_indented(struct buf *out, struct text t)
 	}
 }
 
-static void put_hex(struct buf *out, struct text t)
+static void append_hex(struct buf *out, struct text t)
 {
 	for (size_t at = 0; at < t.len; at += HEX_COLUMNS) {
 		buf_printf(out, "    %06zx ", at);
@@ -56,7 +56,7 @@ static void put_hex(struct buf *out, struct text t)
 	}
 }
 
-static void put_body(struct buf *out, struct text body)
+static void append_body(struct buf *out, struct text body)
 {
 	char number[32];
 	bool is_text = utf8_is_valid(body);
@@ -69,15 +69,15 @@ static void put_body(struct buf *out, struct text body)
 	buf_printf(out, "  body: %s byte%s%s\n", cli_number(body.len, number),
 		body.len == 1 ? "" : "s", is_text ? "" : ", not UTF-8");
 	if (is_text)
-		put_indented(out, text_of(body.ptr, len));
+		append_indented(out, text_of(body.ptr, len));
 	else
-		put_hex(out, text_of(body.ptr, len));
+		append_hex(out, text_of(body.ptr, len));
 	if (len < body.len)
 		buf_printf(out, "    ... %s more bytes; --json has them all\n",
 			cli_number(body.len - len, number));
 }
 
-static void put_header(struct buf *out, const struct table_field *field)
+static void append_header(struct buf *out, const struct table_field *field)
 {
 	struct buf value;
 	int64_t seconds;
@@ -95,7 +95,7 @@ static void put_header(struct buf *out, const struct table_field *field)
 	buf_release(&value);
 }
 
-static void put_properties(struct buf *out, const struct properties *properties)
+static void append_properties(struct buf *out, const struct properties *properties)
 {
 	for (int i = 0; i < PROPERTY_COUNT; i++) {
 		enum property property = (enum property)i;
@@ -118,11 +118,11 @@ void dead_letter_write_text(struct buf *out, const struct dead_letter *letter)
 	struct table_field field;
 	dead_letter_name(letter, out);
 	buf_append_text(out, TEXT("\n  properties:\n"));
-	put_properties(out, &letter->properties);
+	append_properties(out, &letter->properties);
 	buf_append_text(out, letter->is_unreadable
 				     ? TEXT("  headers or properties: cannot be read\n")
 				     : TEXT("  headers:\n"));
 	while (table_next(&headers, true, &field))
-		put_header(out, &field);
-	put_body(out, letter->body);
+		append_header(out, &field);
+	append_body(out, letter->body);
 }

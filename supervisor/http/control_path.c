@@ -44,7 +44,7 @@ struct control_paths control_paths_of(const char *setting)
 	return paths;
 }
 
-static void take_folder(const char *path, char ret_folder[LISTENER_PATH_BYTES])
+static void copy_folder(const char *path, char ret_folder[LISTENER_PATH_BYTES])
 {
 	snprintf(ret_folder, LISTENER_PATH_BYTES, "%.*s", (int)(strrchr(path, '/') - path), path);
 }
@@ -71,7 +71,7 @@ void control_paths_drop_foreign(struct control_paths *paths)
 	if (!paths->is_default)
 		return;
 	for (size_t i = 0; i < paths->count; i++) {
-		take_folder(paths->list[i], folder);
+		copy_folder(paths->list[i], folder);
 		if (!is_in_tmp(folder) || is_own_folder(folder))
 			memmove(paths->list[kept++], paths->list[i], LISTENER_PATH_BYTES);
 	}
@@ -82,7 +82,7 @@ enum rc control_path_prepare(const char *path, gid_t group)
 {
 	char folder[LISTENER_PATH_BYTES];
 
-	take_folder(path, folder);
+	copy_folder(path, folder);
 	if (mkdir(folder, MODE) != 0 && errno != EEXIST)
 		return RC_SYSTEM;
 	if (is_in_tmp(path) && !is_own_folder(folder)) {

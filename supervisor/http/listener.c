@@ -68,7 +68,7 @@ static int open_lock(const char *name)
 }
 
 /* RC_REFUSED: another process has it. RC_SYSTEM: see errno. */
-static enum rc take_lock(const char *path, struct path_lock *lock)
+static enum rc acquire_lock(const char *path, struct path_lock *lock)
 {
 	snprintf(lock->name, sizeof lock->name, "%s.lock", path);
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -167,7 +167,7 @@ enum rc listener_open_path(const char *path, gid_t group, struct listener *ret)
 	enum rc rc = make_name(path, &name);
 
 	if (rc == RC_OK)
-		rc = take_lock(path, &lock);
+		rc = acquire_lock(path, &lock);
 	if (rc != RC_OK)
 		return rc;
 	rc = find_listener(&name);

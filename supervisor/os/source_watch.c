@@ -69,7 +69,7 @@ mtime source_watch_wait(mtime first, mtime now)
 	return left < 0 ? 0 : mtime_min(left, SOURCE_WATCH_QUIET);
 }
 
-static void note_change(struct source_watch *watch, const char *path)
+static void record_change(struct source_watch *watch, const char *path)
 {
 	mtime now = clock_now();
 
@@ -204,7 +204,7 @@ static bool watch_member(struct source_watch *watch, const char *path, bool is_s
 	if (S_ISDIR(status.st_mode))
 		return watch_tree(watch, path, is_start);
 	if (!is_start)
-		note_change(watch, path);
+		record_change(watch, path);
 	return true;
 }
 
@@ -234,7 +234,7 @@ static bool watch_tree(struct source_watch *watch, const char *folder, bool is_s
 	return is_watched;
 }
 
-/* A path of the command line: its folder tells when it is replaced. False: logged. */
+/* A path of the command line, and its folder, in which it may be replaced. False: logged. */
 static bool watch_path(struct source_watch *watch, const char *given)
 {
 	char path[PATH_MAX], *name;
@@ -272,7 +272,7 @@ static void on_member(struct source_watch *watch, const char *path, uint32_t mas
 	/* A new file is still to be written; but a link is complete. */
 	if ((mask & IN_CREATE) && (lstat(path, &status) != 0 || S_ISREG(status.st_mode)))
 		return;
-	note_change(watch, path);
+	record_change(watch, path);
 }
 
 /* The list of folders may change meanwhile, so that its strings are copied. */
@@ -306,7 +306,7 @@ static void on_event(struct source_watch *watch, const struct inotify_event *eve
 			i++;
 }
 
-/* The folders of a watch that began before are watched anew, with all that is there now. */
+/* The folders of a watch that began before are watched again, with all that is there now. */
 static void watch_again(struct source_watch *watch, const struct watched *before)
 {
 	bool is_new;
@@ -331,7 +331,7 @@ static void start_over(struct source_watch *watch)
 	struct source_watch before = *watch; /* of which the list is used */
 	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 
-	note_change(watch, "a source file");
+	record_change(watch, "a source file");
 	if (fd < 0) {
 		log_error("some changes of source files were lost, and new folders may be "
 			  "unwatched: %s",

@@ -160,7 +160,7 @@ static int set_rate(struct publish *p)
 }
 
 /* Options whose values become a part of each message. -1: continue; else the exit code. */
-static int take_envelope_option(struct publish *p, int option)
+static int handle_envelope_option(struct publish *p, int option)
 {
 	const char *problem;
 	switch (option) {
@@ -194,7 +194,7 @@ static int take_envelope_option(struct publish *p, int option)
 }
 
 /* -1: continue; else the exit code. */
-static int take_option(struct publish *p, int option)
+static int handle_option(struct publish *p, int option)
 {
 	const char *problem;
 	switch (option) {
@@ -233,7 +233,7 @@ static int take_option(struct publish *p, int option)
 		fputs(help, stdout);
 		return EX_OK;
 	default:
-		return take_envelope_option(p, option);
+		return handle_envelope_option(p, option);
 	}
 }
 
@@ -291,7 +291,7 @@ static int read_options(struct publish *p, int argc, char **argv)
 {
 	int option, exit_code = -1;
 	while (exit_code < 0 && (option = cli_next_option(COMMAND, ":", argc, argv, options)) != -1)
-		exit_code = take_option(p, option);
+		exit_code = handle_option(p, option);
 	if (exit_code < 0)
 		exit_code = set_session(p);
 	if (exit_code < 0)

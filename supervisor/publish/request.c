@@ -366,7 +366,7 @@ static int request_read_body(struct request *r)
 }
 
 /* -1: continue; else the exit code. */
-static int take_option(struct request *r, int option)
+static int handle_option(struct request *r, int option)
 {
 	const char *problem;
 	switch (option) {
@@ -399,7 +399,7 @@ static int read_options(struct request *r, int argc, char **argv)
 {
 	int option, exit_code = -1;
 	while (exit_code < 0 && (option = cli_next_option(COMMAND, ":", argc, argv, options)) != -1)
-		exit_code = take_option(r, option);
+		exit_code = handle_option(r, option);
 	if (exit_code >= 0)
 		return exit_code;
 	if (r->is_lines)
