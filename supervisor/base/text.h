@@ -24,6 +24,14 @@ static inline struct text text_of(const void *ptr, size_t len)
 	return (struct text){ptr, len};
 }
 
+/* Copy t to where; the value is the copy. */
+static inline struct text text_copy(void *where, struct text t)
+{
+	if (t.len > 0)
+		memcpy(where, t.ptr, t.len);
+	return text_of(where, t.len);
+}
+
 static inline struct text text_from(const char *string)
 {
 	return (struct text){string, string ? strlen(string) : 0};

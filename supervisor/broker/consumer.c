@@ -596,13 +596,6 @@ uint8_t *consumer_content_memory(struct consumer *consumer, size_t len, void **r
 	return delivery->bytes;
 }
 
-static struct text copy_text(uint8_t *where, struct text text)
-{
-	if (text.len)
-		memcpy(where, text.ptr, text.len);
-	return text_of(where, text.len);
-}
-
 static void close_for(struct consumer *consumer, const char *facts, mtime now)
 {
 	char text[160];
@@ -684,8 +677,8 @@ static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp
 	if (keeps_route(consumer->config)) {
 		uint8_t *end = delivery->bytes + delivery->properties.len + delivery->body.len;
 
-		delivery->exchange = copy_text(end, amqp->exchange);
-		delivery->routing_key = copy_text(end + amqp->exchange.len, amqp->routing_key);
+		delivery->exchange = text_copy(end, amqp->exchange);
+		delivery->routing_key = text_copy(end + amqp->exchange.len, amqp->routing_key);
 	}
 	task_read_facts(delivery,
 		&(struct task_facts_options){consumer->config->body_limit, &consumer->config->key});

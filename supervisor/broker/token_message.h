@@ -7,8 +7,6 @@
 #include "amqp/channel.h"
 #include "core/token.h"
 
-/* Of `<queue>.token`, in bytes. */
-#define TOKEN_QUEUE_SUFFIX ".token"
 /* Of the line of JSON. */
 #define TOKEN_LINE_MAX 1024
 /* No honest token has a longer delay. */

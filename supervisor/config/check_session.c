@@ -8,9 +8,6 @@ enum { QUEUE_NAME_MAX = 255 };
 
 static const char section[] = "session.";
 
-/* The longest suffix of the queues that sessions need. */
-static const char token_suffix[] = ".token";
-
 /* The place of the section or of any setting in it that the pool was given itself, or NULL.
  * Defaults for all pools may have them for those that have sessions. */
 static const struct place *given_place(const struct draft *draft)
@@ -42,13 +39,14 @@ static void check_key(struct draft *draft, const char *key)
 static void check_names(struct draft *draft, const struct config_pool *pool)
 {
 	size_t len = pool->queue ? strlen(pool->queue) : 0;
-	char token[QUEUE_NAME_MAX + sizeof token_suffix];
+	char token[QUEUE_NAME_MAX + sizeof TOKEN_QUEUE_SUFFIX];
 
-	snprintf(token, sizeof token, "%s%s", pool->queue ? pool->queue : "", token_suffix);
-	if (len + sizeof token_suffix - 1 > QUEUE_NAME_MAX)
+	snprintf(token, sizeof token, "%s" TOKEN_QUEUE_SUFFIX, pool->queue ? pool->queue : "");
+	if (len + sizeof TOKEN_QUEUE_SUFFIX - 1 > QUEUE_NAME_MAX)
 		problems_add(draft->problems, draft_place(draft, "queue"),
-			"%squeue is too long for sessions: with \"%s\" the name is over 255 bytes",
-			draft->prefix, token_suffix);
+			"%squeue is too long for sessions: with \"" TOKEN_QUEUE_SUFFIX
+			"\" the name is over 255 bytes",
+			draft->prefix);
 	else if (pool->retry.dead_letter && strcmp(pool->retry.dead_letter, token) == 0)
 		problems_add(draft->problems, draft_place(draft, "retry.dead_letter"),
 			"%sretry.dead_letter is the queue of the sessions' token; another one or "

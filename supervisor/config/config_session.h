@@ -19,6 +19,9 @@
 /* The upper bound of takeover_delay. */
 #define CONFIG_TAKEOVER_DELAY_MAX (24 * 60 * MTIME_MINUTE)
 
+/* The queue of a pool's token: the pool's queue and this. */
+#define TOKEN_QUEUE_SUFFIX ".token"
+
 /* A number of tasks, or a time; the other one is 0. */
 struct config_quantum {
 	int64_t tasks;

@@ -7,6 +7,7 @@
 #include "control/sessions.h"
 #include "control/sessions/session_waits.h"
 #include "core/tasks/delivery.h"
+#include "message/session_key.h"
 #include "os/clock.h"
 
 #include <inttypes.h>
@@ -49,7 +50,7 @@ static const char *give_order(struct order *order, struct pool_runtime *runtime,
 	enum session_verb verb = (enum session_verb)(order->verb - api_session_verbs);
 	struct session_wait wait = {.life = facts ? facts->life : 0};
 	uint32_t tasks = facts ? queued_tasks(facts) : 0;
-	char copy[UINT8_MAX];
+	char copy[SESSION_KEY_MAX];
 	const char *refusal;
 
 	memcpy(copy, key.ptr, key.len);

@@ -8,6 +8,7 @@
 #include "config/value/quantity.h"
 #include "control/routes.h"
 #include "core/tasks/delivery.h"
+#include "message/session_key.h"
 #include "os/clock.h"
 #include "runtime/pool_set.h"
 
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KEY_MAX   255
 #define TASKS_MAX 100
 
 /* ---------- what all requests about sessions have ---------- */
@@ -73,7 +73,7 @@ bool session_query_read(const struct supervisor_view *view, const struct http_re
 	else if (ret->key.ptr && ret->where.ptr)
 		control_refuse(request, 400, "key and where contradict each other", NULL);
 	else if (ret->key.ptr &&
-		 (!ret->key.len || ret->key.len > KEY_MAX || !utf8_is_valid(ret->key)))
+		 (!ret->key.len || ret->key.len > SESSION_KEY_MAX || !utf8_is_valid(ret->key)))
 		control_refuse(request, 400, "a key is UTF-8 of 1 to 255 bytes", NULL);
 	else if (ret->where.ptr && !session_filter_parse(&filter, ret->where, &problem))
 		refuse_where(request, &problem);

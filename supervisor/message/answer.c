@@ -250,9 +250,7 @@ static void read_headers(struct answer *answer, uint32_t size_max, struct buf *o
 
 static struct text keep(uint8_t **at, struct text t)
 {
-	struct text kept = text_of(*at, t.len);
-	if (t.len > 0)
-		memcpy(*at, t.ptr, t.len);
+	struct text kept = text_copy(*at, t);
 	*at += t.len;
 	return kept;
 }

@@ -9,7 +9,6 @@
 #include "tty/console.h"
 
 #include "amqp/channel.h"
-#include "broker/token_message.h"
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
