@@ -107,7 +107,7 @@ static void pause(struct world *world)
 	world_set_time(world, world->now + span);
 }
 
-/* Its channel is closed, or its queue is purged or deleted. */
+/* Its channel is closed, or its queue is purged, deleted, or published to by others. */
 static void trouble_token(
 	struct world *world, struct client_link *link, const struct pool_runtime *runtime)
 {
@@ -119,6 +119,8 @@ static void trouble_token(
 		broker_delete(world->broker, WORLD_TOKEN);
 	else if (what < 20 && world->order.token_vanishes)
 		broker_purge(world->broker, WORLD_TOKEN);
+	else if (what < 45 && world->order.token_vanishes)
+		tokens_forge(world);
 	else if (link->up && !link->is_dark)
 		broker_close_channel(
 			link->peer, tokens_channel(runtime, link_publishes(link)), 406);

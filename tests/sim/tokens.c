@@ -168,6 +168,42 @@ void tokens_on_event(struct pool_runtime *runtime, const struct amqp_event *even
 	token_channel_on_event(runtime->token.channel, event, now);
 }
 
+/* ---------- what others publish ---------- */
+
+/* Not orderly: only a holder can know that it runs nothing. */
+static struct token_content forged_content(struct world *world)
+{
+	struct random *random = &world->random;
+
+	return (struct token_content){.holder = TEXT("forger"),
+		.epoch = random_chance(random, 200) ? TOKEN_NUMBER_MAX : random_below(random, 100),
+		.counter = random_below(random, 3),
+		.window = world->order.prefetch,
+		.delay = (mtime)(1 + random_below(random, 60)) * MTIME_SECOND,
+		.deaths = random_below(random, 5)};
+}
+
+void tokens_forge(struct world *world)
+{
+	const struct token_content content = forged_content(world);
+	struct amqp_publish publish;
+	struct text body;
+	struct buf scratch;
+
+	buf_init(&scratch, TOKEN_BODY_MAX + 1024);
+	sim_require(
+		token_message_write(&content, 1, TEXT(WORLD_TOKEN), &scratch, &publish) == RC_OK,
+		"out of memory");
+	body = publish.body;
+	if (random_chance(&world->random, 300))
+		body.len = random_below(&world->random, (uint32_t)body.len); /* no token at all */
+	sim_trace("somebody publishes a token of epoch %llu, or %zu bytes of one",
+		(unsigned long long)content.epoch, body.len);
+	broker_store(
+		world->broker, WORLD_TOKEN, &(struct copy_facts){0}, 0, publish.properties, body);
+	buf_release(&scratch);
+}
+
 /* ---------- at rest ---------- */
 
 static uint32_t count_holders(const struct world *world)
