@@ -3,6 +3,8 @@
  * requests and events. */
 #include "broker/consumer.h"
 #include "base/backoff.h"
+#include "broker/queue/other_consumers.h"
+#include "broker/queue/return_limit.h"
 #include "broker/subscriptions.h"
 #include "broker/unacked_limit.h"
 
@@ -22,12 +24,6 @@
 #define REFUSED_LAST  MTIME_MINUTE
 /* After an honest broker's messages became large: the next window fits them. */
 #define NARROWER_WAIT (500 * MTIME_MS)
-
-/* Between two looks at the consumers of a queue whose former channel the broker has not noticed to
- * end: 2 to 270 ms on a busy machine. */
-#define ALONE_FIRST (5 * MTIME_MS)
-#define ALONE_LAST  (250 * MTIME_MS)
-#define ALONE_LOG   (10 * MTIME_SECOND) /* then it is another client's */
 
 #define CODE_PRECONDITION_FAILED 406
 
@@ -54,14 +50,11 @@ enum consumer_state {
 
 /* What only an ordered consumer needs. */
 struct ordered {
-	bool is_alone;          /* in this epoch the queue had no consumer */
-	bool is_active;         /* in this epoch the pool was proven to be the active one */
-	uint16_t last_window;   /* with which it consumed last; 0: it has not */
-	struct backoff looks;   /* at the number of consumers */
-	mtime looking_since;    /* MTIME_NEVER: not */
-	bool is_others_logged;  /* that it has other consumers */
-	bool is_limit_logged;   /* that the queue has a delivery limit */
-	bool is_default_logged; /* that the broker's own limit may count */
+	bool is_alone;        /* in this epoch the queue had no consumer */
+	bool is_active;       /* in this epoch the pool was proven to be the active one */
+	uint16_t last_window; /* with which it consumed last; 0: it has not */
+	struct other_consumers others;
+	struct return_limit returns;
 	size_t overfull_memory; /* the pool's `memory` when too many bytes were in hand; 0: never */
 };
 
@@ -114,8 +107,7 @@ struct consumer *consumer_new(const struct consumer_config *config, const struct
 		&config->retry);
 	topology_set_settings(&consumer->topology, &config->settings);
 	backoff_init(&consumer->backoff, WAIT_FIRST, WAIT_LAST, config->seed);
-	backoff_init(&consumer->ordered.looks, ALONE_FIRST, ALONE_LAST, config->seed);
-	consumer->ordered.looking_since = MTIME_NEVER;
+	other_consumers_init(&consumer->ordered.others, config->seed);
 	backoff_init(&consumer->refused, REFUSED_FIRST, REFUSED_LAST, config->seed);
 	if ((config->is_ordered || topology_has_arguments(&consumer->topology)) &&
 		!add_probe(consumer)) {
@@ -139,22 +131,12 @@ void consumer_free(struct consumer *consumer)
 
 /* ---------- events for the pool ---------- */
 
-/* For SOURCE_UP. A queue that drops a message at its first return has no smaller number. */
-static uint32_t returns_max(const struct consumer *consumer)
-{
-	int64_t limit = consumer->config->is_ordered ? queue_probe_limit(consumer->probe) : -1;
-
-	if (limit < 0 || limit > UINT32_MAX)
-		return 0;
-	return limit > 0 ? (uint32_t)limit : 1;
-}
-
 static void emit(struct consumer *consumer, mtime now, enum event_kind kind)
 {
 	uint32_t window = subscriptions_window(&consumer->subscriptions);
-	struct event event = {kind, .source = {.epoch = consumer->epoch,
-					    .window = window,
-					    .returns_max = returns_max(consumer)}};
+	uint32_t returns_max = consumer->config->is_ordered ? return_limit_max(consumer->probe) : 0;
+	struct event event = {kind,
+		.source = {.epoch = consumer->epoch, .window = window, .returns_max = returns_max}};
 
 	pool_step(consumer->pool, now, &event);
 }
@@ -233,46 +215,11 @@ static void pursue_consuming(struct consumer *consumer, mtime now)
 
 /* ---------- at rest, ordered ---------- */
 
-/* Only a policy can make the operator's setting true. A client cannot see one. */
-static void warn_of_default_limit(struct consumer *consumer)
-{
-	struct ordered *ordered = &consumer->ordered;
-
-	if (ordered->is_default_logged || !consumer->config->is_return_free ||
-		topology_order(&consumer->topology) == QUEUE_ORDER_HIDDEN ||
-		queue_probe_has_limit(consumer->probe) ||
-		!queue_probe_has_default_limit(connection_peer_version(consumer->connection)))
-		return;
-	ordered->is_default_logged = true;
-	channel_log_line(consumer->log, LOG_WARN,
-		"queue \"%.*s\" has no x-delivery-limit, and session.delivery_limit is none: "
-		"RabbitMQ drops or dead-letters a message at its 21st return, unless a policy sets "
-		"delivery-limit to -1 (wpool declare shows it)",
-		TEXT_ARGS(consumer->config->queue));
-}
-
-/* The setting promises that nothing is lost by returns, and the queue has a limit. */
-static bool loses_returns(struct consumer *consumer)
-{
-	int64_t limit = queue_probe_limit(consumer->probe);
-	bool is_lost = consumer->config->is_return_free && limit >= 0 && limit < INT32_MAX;
-
-	if (is_lost && !consumer->ordered.is_limit_logged)
-		channel_log_line(consumer->log, LOG_ERROR,
-			"queue \"%.*s\" has x-delivery-limit %lld, but session.delivery_limit is "
-			"none; not consuming, checking again (declare the queue without a limit, or "
-			"remove the setting)",
-			TEXT_ARGS(consumer->config->queue), (long long)limit);
-	consumer->ordered.is_limit_logged = is_lost;
-	return is_lost;
-}
-
 static void count_consumers(struct consumer *consumer, mtime now)
 {
 	struct amqp_queue look = {.name = consumer->config->queue, .passive = true};
 
-	if (consumer->ordered.looking_since == MTIME_NEVER)
-		consumer->ordered.looking_since = now;
+	other_consumers_look(&consumer->ordered.others, now);
 	consumer->state = COUNTING;
 	channel_declare_queue(consumer->connection, consumer->config->channel, &look);
 }
@@ -286,15 +233,22 @@ bool consumer_wants_token(const struct consumer *consumer)
 
 static void start_ordered(struct consumer *consumer, mtime now)
 {
-	if (loses_returns(consumer)) {
+	const struct consumer_config *config = consumer->config;
+	struct return_limit *returns = &consumer->ordered.returns;
+
+	if (config->is_return_free &&
+		return_limit_loses(returns, consumer->probe, config->queue, consumer->log)) {
 		wait_and_retry(consumer, now);
 	} else if (!consumer->ordered.is_alone) {
 		count_consumers(consumer, now);
 	} else if (!consumer_wants_token(consumer)) {
-		warn_of_default_limit(consumer);
-		subscriptions_widen(&consumer->subscriptions, consumer->connection,
-			consumer->config->channel, consumer->config->queue,
-			consumer->requested_window);
+		if (config->is_return_free)
+			return_limit_warn_of_default(returns, consumer->probe,
+				topology_order(&consumer->topology),
+				connection_peer_version(consumer->connection), config->queue,
+				consumer->log);
+		subscriptions_widen(&consumer->subscriptions, consumer->connection, config->channel,
+			config->queue, consumer->requested_window);
 		consumer->state = STARTING;
 	}
 }
@@ -305,22 +259,6 @@ static void pursue_ordered(struct consumer *consumer, mtime now)
 		pass_barrier(consumer);
 	else if (consumer->request == SOURCE_CONSUME && consumer->subscriptions.count == 0)
 		start_ordered(consumer, now);
-}
-
-static void log_others(const struct consumer *consumer, uint32_t count)
-{
-	if (topology_order(&consumer->topology) == QUEUE_ORDER_SINGLE) {
-		channel_log_line(consumer->log, LOG_WARN,
-			"queue \"%.*s\" has a consumer that knows no token: another program, a "
-			"wpool before sessions, a pool with takeover_delay none, or one whose loss "
-			"the broker has not noticed; waiting until it is gone",
-			TEXT_ARGS(consumer->config->queue));
-		return;
-	}
-	channel_log_line(consumer->log, LOG_WARN,
-		"queue \"%.*s\" has %u other consumer%s, and no single active consumer; waiting "
-		"until it has none, because two would break the order of sessions",
-		TEXT_ARGS(consumer->config->queue), count, count == 1 ? "" : "s");
 }
 
 /* The queue has no consumer, so all that comes back is among its ready messages. A smaller window
@@ -334,25 +272,19 @@ static void keep_window(struct consumer *consumer, uint32_t ready)
 	consumer->ordered.last_window = consumer->requested_window;
 }
 
-/* A consumer counts until the queue has taken back what it held. */
 static void on_counted(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
-	struct ordered *ordered = &consumer->ordered;
-	uint32_t count = event->consumers;
+	struct other_consumers *others = &consumer->ordered.others;
 
 	consumer->state = AT_REST;
-	if (count > 0) {
-		consumer->retry_at = mtime_after(now, backoff_next(&ordered->looks));
-		if (now - ordered->looking_since < ALONE_LOG || ordered->is_others_logged)
-			return;
-		ordered->is_others_logged = true;
-		log_others(consumer, count);
+	if (event->consumers > 0) {
+		consumer->retry_at = other_consumers_found(others, event->consumers,
+			topology_order(&consumer->topology), consumer->config->queue, consumer->log,
+			now);
 		return;
 	}
-	ordered->is_alone = true;
-	ordered->is_others_logged = false;
-	ordered->looking_since = MTIME_NEVER;
-	backoff_reset(&ordered->looks);
+	consumer->ordered.is_alone = true;
+	other_consumers_gone(others);
 	keep_window(consumer, event->messages);
 	pursue_ordered(consumer, now);
 }
@@ -427,12 +359,13 @@ bool consumer_is_overfull(const struct consumer *consumer)
 
 bool consumer_is_next(const struct consumer *consumer)
 {
-	return consumer->config->is_ordered && consumer->ordered.looking_since != MTIME_NEVER;
+	return consumer->config->is_ordered &&
+	       other_consumers_are_looked_for(&consumer->ordered.others);
 }
 
 bool consumer_waits_for_others(const struct consumer *consumer)
 {
-	return consumer->ordered.is_others_logged;
+	return consumer->ordered.others.is_logged;
 }
 
 static void reopen_channel(struct consumer *consumer, mtime now)
@@ -450,7 +383,7 @@ static void reopen_channel(struct consumer *consumer, mtime now)
 	consumer->epoch++;
 	consumer->has_settled = false;
 	consumer->ordered.is_alone = consumer->ordered.is_active = false;
-	consumer->ordered.looking_since = MTIME_NEVER;
+	other_consumers_stop(&consumer->ordered.others);
 	consumer->ordered.overfull_memory = 0;
 	subscriptions_clear(&consumer->subscriptions);
 	unacked_limit_clear(&consumer->limit);
