@@ -425,20 +425,15 @@ void pool_runtime_turn(struct pool_runtime *runtime, mtime now, uint64_t wall_s)
 	workers_flush(runtime->workers);
 }
 
-void pool_runtime_end_seconds(struct pool_runtime *runtime, int64_t now,
-	struct history_second *figures, struct histogram *took)
+struct history_second pool_runtime_measure(struct pool_runtime *runtime, struct histogram *took)
 {
 	const struct statistics *statistics = &runtime->report.statistics;
 	struct history_totals totals = {.in = pool_facts(runtime->pool).deliveries,
 		.done = statistics->counts[NOTICE_TASK_DONE],
 		.retried = statistics->counts[NOTICE_TASK_RETRIED],
 		.took = &statistics->took};
-	struct history_second own = history_measure(&runtime->history_mark, &totals, took);
 
-	history_end_seconds(&runtime->history, now, &own);
-	figures->in += own.in;
-	figures->done += own.done;
-	figures->retried += own.retried;
+	return history_measure(&runtime->history_mark, &totals, took);
 }
 
 mtime pool_runtime_deadline(const struct pool_runtime *runtime)

@@ -86,10 +86,8 @@ const char *pool_runtime_session_command(struct pool_runtime *, enum session_ver
 const char *pool_runtime_scale_as_configured(struct pool_runtime *, mtime now);
 /* End a turn of the loop: expired timers, dispatch, acks, and one write for each pipe. */
 void pool_runtime_turn(struct pool_runtime *, mtime now, uint64_t wall_s);
-/* End the seconds before now in its history, before anything of this turn is counted. What it did
- * is added to the figures, except their times, and these to took. */
-void pool_runtime_end_seconds(
-	struct pool_runtime *, int64_t now, struct history_second *figures, struct histogram *took);
+/* Return what it did since the last call; its times are also added to took. */
+struct history_second pool_runtime_measure(struct pool_runtime *, struct histogram *took);
 /* When the next turn is needed at the latest. */
 mtime pool_runtime_deadline(const struct pool_runtime *);
 

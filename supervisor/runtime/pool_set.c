@@ -28,11 +28,30 @@ struct pool_runtime *pool_set_add(struct pool_set *pool_set, const struct runtim
 	return pool_set->at[place];
 }
 
+/* NULL: it was not replaced, or what has replaced it is gone. */
+static struct pool_runtime *find_heir(
+	const struct pool_set *pool_set, const struct pool_runtime *runtime)
+{
+	struct pool_runtime *latest;
+
+	if (!runtime->is_replaced)
+		return NULL;
+	latest = pool_set_find(pool_set, text_from(runtime->config.name));
+	return latest == runtime ? NULL : latest;
+}
+
 void pool_set_remove(struct pool_set *pool_set, struct pool_runtime *runtime)
 {
 	uint16_t place = runtime->place;
+	struct pool_runtime *heir = find_heir(pool_set, runtime);
+	struct histogram took = {0};
+	struct history_second rest;
 
 	assert(pool_set->at[place] == runtime);
+	if (heir) {
+		rest = pool_runtime_measure(runtime, &took);
+		history_hand_on(&heir->history_mark, &rest);
+	}
 	pool_set->at[place] = NULL;
 	pool_runtime_free(runtime);
 }
@@ -47,16 +66,62 @@ void pool_set_release(struct pool_set *pool_set)
 
 /* ---------- seconds ---------- */
 
+static void add_counts(struct history_second *sum, const struct history_second *figures)
+{
+	sum->in += figures->in;
+	sum->done += figures->done;
+	sum->retried += figures->retried;
+}
+
+/* Measure a pool and those that it replaces, and end the seconds of the latter. */
+static struct history_second measure_with_replaced(struct pool_set *pool_set,
+	struct pool_runtime *heir, int64_t now, struct histogram *ret_took)
+{
+	static const uint32_t none[HISTOGRAM_BUCKETS];
+	struct histogram took = {0};
+	struct history_second sum = pool_runtime_measure(heir, &took), figures;
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));) {
+		if (find_heir(pool_set, runtime) != heir)
+			continue;
+		figures = pool_runtime_measure(runtime, &took);
+		history_end_seconds(&runtime->history, now, &figures);
+		add_counts(&sum, &figures);
+	}
+	history_set_times(&sum, &took);
+	histogram_add_since(ret_took, &took, none);
+	return sum;
+}
+
+static bool has_replaced(const struct pool_set *pool_set)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));)
+		if (runtime->is_replaced)
+			return true;
+	return false;
+}
+
 void pool_set_end_seconds(struct pool_set *pool_set, int64_t now)
 {
-	struct history_second all = {0};
+	struct history_second all = {0}, figures;
 	struct histogram took = {0};
 	struct pool_runtime *runtime;
+	bool is_replacing;
 
 	if (now == pool_set->history.open)
 		return;
-	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));)
-		pool_runtime_end_seconds(runtime, now, &all, &took);
+	is_replacing = has_replaced(pool_set);
+	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));) {
+		if (find_heir(pool_set, runtime))
+			continue;
+		figures = is_replacing ? measure_with_replaced(pool_set, runtime, now, &took)
+				       : pool_runtime_measure(runtime, &took);
+		history_end_seconds(&runtime->history, now, &figures);
+		add_counts(&all, &figures);
+	}
 	history_set_times(&all, &took);
 	history_end_seconds(&pool_set->history, now, &all);
 }

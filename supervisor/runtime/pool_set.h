@@ -22,12 +22,14 @@ struct pool_set {
  * POOL_SET_MAX places are in use; nothing has changed. */
 struct pool_runtime *pool_set_add(struct pool_set *, const struct runtime_shared *,
 	struct config_pool *config, mtime now) MUST_CHECK;
-/* Remove a pool runtime and free it, killing what still runs. */
+/* Remove a pool runtime and free it, killing what still runs. What it has done in the second that
+ * has not ended is counted for the pool that has replaced it, without the times. */
 void pool_set_remove(struct pool_set *, struct pool_runtime *);
 void pool_set_release(struct pool_set *);
 
-/* End the seconds before now in all histories. Called when a turn begins, before anything of it is
- * counted, at least once a second while something happens. */
+/* End the seconds before now in all histories. What a replaced pool does is also in that of the
+ * latest pool of its name. Called when a turn begins, before anything of it is counted, at least
+ * once a second while something happens. */
 void pool_set_end_seconds(struct pool_set *, int64_t now);
 
 /* NULL: none. */

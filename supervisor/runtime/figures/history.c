@@ -47,6 +47,13 @@ struct history_second history_measure(
 	return figures;
 }
 
+void history_hand_on(struct history_mark *mark, const struct history_second *figures)
+{
+	mark->in -= figures->in; /* modulo 2^64 */
+	mark->done -= figures->done;
+	mark->retried -= figures->retried;
+}
+
 static struct history_second *place_of(struct history *history, int64_t second)
 {
 	return &history->at[second % HISTORY_SECONDS];

@@ -35,6 +35,8 @@ struct history_mark {
 /* Return what was done since the mark, and move the mark. The times are also added to sum. */
 struct history_second history_measure(
 	struct history_mark *, const struct history_totals *, struct histogram *sum);
+/* Count the figures, but not their times, with what is measured next. */
+void history_hand_on(struct history_mark *, const struct history_second *figures);
 /* Set timed and the quantiles. */
 void history_set_times(struct history_second *, const struct histogram *);
 /* End the seconds before now: figures are those of the first one, and the others had nothing. The

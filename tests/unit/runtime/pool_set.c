@@ -96,11 +96,102 @@ START_TEST(a_removed_pool_leaves_its_place_free)
 }
 END_TEST
 
+static struct pool_runtime *add_named(
+	struct runtime_rig *rig, struct pool_set *pool_set, const char *name)
+{
+	struct config_pool config = runtime_rig_config(runtime_rig_words(unit_own_path()), 1);
+
+	free(config.name);
+	config.name = strdup(name);
+	return pool_set_add(pool_set, &rig->tools, &config, clock_now());
+}
+
+static void do_tasks(struct pool_runtime *runtime, unsigned count, mtime took)
+{
+	struct statistics *statistics = &runtime->report.statistics;
+
+	statistics->counts[NOTICE_TASK_DONE] += count;
+	for (unsigned i = 0; i < count; i++)
+		histogram_add(&statistics->took, took);
+}
+
+static const struct history_second *latest(const struct history *history)
+{
+	return history_back(history, 0);
+}
+
+/* A pool that replaces another has what the name did before and does meanwhile; other pools do not.
+ */
+START_TEST(history_is_handed_on)
+{
+	static struct runtime_rig rig;
+	struct pool_set pool_set = {0};
+	runtime_rig_open(&rig, 1);
+	struct pool_runtime *old = add_named(&rig, &pool_set, "one"),
+			    *other = add_named(&rig, &pool_set, "other");
+	pool_set_end_seconds(&pool_set, 5000);
+	do_tasks(old, 3, 10 * MTIME_MS);
+	do_tasks(other, 2, 10 * MTIME_MS);
+	pool_set_end_seconds(&pool_set, 5001);
+	struct pool_runtime *heir = add_named(&rig, &pool_set, "one");
+	pool_runtime_inherit(heir, old, clock_now());
+	pool_runtime_mark_replaced(old);
+	ck_assert_uint_eq(heir->history.count, 1);
+	ck_assert_uint_eq(latest(&heir->history)->done, 3);
+
+	do_tasks(old, 4, 10 * MTIME_MS);
+	do_tasks(heir, 1, 2 * MTIME_SECOND);
+	do_tasks(other, 6, 10 * MTIME_MS);
+	pool_set_end_seconds(&pool_set, 5002);
+	ck_assert_uint_eq(latest(&old->history)->done, 4);
+	ck_assert_uint_eq(latest(&other->history)->done, 6);
+	ck_assert_uint_eq(latest(&heir->history)->done, 5);
+	ck_assert_uint_eq(latest(&heir->history)->timed, 5);
+	ck_assert_float_eq_tol(latest(&heir->history)->p50, 0.01F, 0.0005F);
+	ck_assert_float_eq_tol(latest(&heir->history)->p99, 2.0F, 0.1F);
+	ck_assert_uint_eq(latest(&pool_set.history)->done, 11);
+	ck_assert_uint_eq(latest(&pool_set.history)->timed, 11);
+
+	do_tasks(old, 2, 10 * MTIME_MS);
+	do_tasks(heir, 1, 10 * MTIME_MS);
+	pool_set_remove(&pool_set, old);
+	pool_set_end_seconds(&pool_set, 5003);
+	ck_assert_uint_eq(latest(&heir->history)->done, 3);
+	ck_assert_uint_eq(latest(&other->history)->done, 0);
+	ck_assert_uint_eq(latest(&pool_set.history)->done, 3);
+	pool_set_end_seconds(&pool_set, 5004);
+	ck_assert_uint_eq(latest(&heir->history)->done, 0);
+	pool_set_release(&pool_set);
+	runtime_rig_close(&rig);
+}
+END_TEST
+
+/* If the latest one leaves first, the history of the one before is its own. */
+START_TEST(history_without_an_heir_is_its_own)
+{
+	static struct runtime_rig rig;
+	struct pool_set pool_set = {0};
+	runtime_rig_open(&rig, 1);
+	struct pool_runtime *old = add_named(&rig, &pool_set, "one"),
+			    *heir = add_named(&rig, &pool_set, "one");
+	pool_runtime_mark_replaced(old);
+	pool_set_end_seconds(&pool_set, 5000);
+	pool_set_remove(&pool_set, heir);
+	do_tasks(old, 3, 10 * MTIME_MS);
+	pool_set_end_seconds(&pool_set, 5001);
+	ck_assert_uint_eq(latest(&old->history)->done, 3);
+	ck_assert_uint_eq(latest(&pool_set.history)->done, 3);
+	pool_set_release(&pool_set);
+	runtime_rig_close(&rig);
+}
+END_TEST
+
 static Suite *pool_set_suite(void)
 {
 	Suite *suite = suite_create("runtime/pool_set");
 	UNIT_CASE(suite, "configured", a_new_configuration_is_applied,
-		a_replacing_pool_inherits_pause_and_scale, a_removed_pool_leaves_its_place_free);
+		a_replacing_pool_inherits_pause_and_scale, a_removed_pool_leaves_its_place_free,
+		history_is_handed_on, history_without_an_heir_is_its_own);
 	return suite;
 }
 
