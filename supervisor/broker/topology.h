@@ -6,16 +6,16 @@
  * Messages of a retry queue expire into the pool's queue, at least once, which requires x-overflow
  * reject-publish. It has no x-expires, because it would be deleted with its messages. The queue of
  * a pool with sessions is declared with a single active consumer; how an existing one was declared
- * is found out after the passive declare (broker/queue_probe.h), also where it is to be compared
- * with arguments of the operator: then once on each connection. */
+ * is found out after the passive declare (broker/queue/queue_probe.h), also where it is to be
+ * compared with arguments of the operator: then once on each connection. */
 #ifndef BROKER_TOPOLOGY_H
 #define BROKER_TOPOLOGY_H
 
 #include "amqp/channel.h"
 #include "broker/channel_log.h"
 #include "broker/channel_refusal.h"
+#include "broker/queue/queue_probe.h"
 #include "broker/queue/queue_settings.h"
-#include "broker/queue_probe.h"
 #include "core/tasks/retry.h"
 #include "message/retry_queue.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* broker/queue/queue_settings.h, broker/queue_probe.h */
+/* broker/queue/queue_settings.h, broker/queue/queue_probe.h */
 #define QUEUE_ARGUMENTS_MAX      12
 #define QUEUE_ARGUMENT_NAME_MAX  39
 #define QUEUE_ARGUMENT_VALUE_MAX 159

@@ -1,6 +1,6 @@
 /* `wpool declare`: make the queues of a configuration that are missing, and show what the order of
  * sessions rests on. Like `wpool serve`, it never changes a queue. */
-#include "broker/queue_probe.h"
+#include "broker/queue/queue_probe.h"
 #include "broker/topology.h"
 #include "commands.h"
 #include "config/config.h"

@@ -6,7 +6,7 @@
 
 #include "base/backoff.h"
 #include "broker/channel_log.h"
-#include "broker/queue_probe.h"
+#include "broker/queue/queue_probe.h"
 
 struct other_consumers {
 	struct backoff looks;

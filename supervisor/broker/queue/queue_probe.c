@@ -1,4 +1,4 @@
-#include "broker/queue_probe.h"
+#include "broker/queue/queue_probe.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
  * the first argument that differs and its value. So we declare the queue again, take over that
  * value, and repeat on the next channel, until the broker accepts. That changes nothing about the
  * queue. A policy stays unknown. */
-#ifndef BROKER_QUEUE_PROBE_H
-#define BROKER_QUEUE_PROBE_H
+#ifndef BROKER_QUEUE_QUEUE_PROBE_H
+#define BROKER_QUEUE_QUEUE_PROBE_H
 
 #include "amqp/channel.h"
 

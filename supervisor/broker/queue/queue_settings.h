@@ -4,7 +4,7 @@
 #define BROKER_QUEUE_QUEUE_SETTINGS_H
 
 #include "base/buf.h"
-#include "broker/queue_probe.h"
+#include "broker/queue/queue_probe.h"
 
 /* Borrowed lists of texts, NULL-terminated, or NULL; check-config has checked them. */
 struct queue_settings {

@@ -5,7 +5,7 @@
 #define BROKER_QUEUE_RETURN_LIMIT_H
 
 #include "broker/channel_log.h"
-#include "broker/queue_probe.h"
+#include "broker/queue/queue_probe.h"
 
 struct return_limit {
 	bool is_limit_logged;   /* that the queue has a delivery limit */

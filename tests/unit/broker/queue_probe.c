@@ -1,6 +1,6 @@
 /* Finding out how a queue was declared, from the broker's refusals of other declares. The texts are
  * those of RabbitMQ 3.10.8 and 4.0.5. */
-#include "broker/queue_probe.h"
+#include "broker/queue/queue_probe.h"
 
 #include "unit/unit.h"
 
