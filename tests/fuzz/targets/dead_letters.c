@@ -2,7 +2,7 @@
  * read, or text that cannot harm a terminal, whatever a publisher put into it. */
 #include "amqp/table.h"
 #include "dead_letters/json.h"
-#include "dead_letters/letter.h"
+#include "dead_letters/letter_fingerprint.h"
 #include "dead_letters/show.h"
 #include "fuzz/feed.h"
 #include "fuzz/fuzz.h"
@@ -92,6 +92,17 @@ static char *string_of(struct text t)
 	return string;
 }
 
+/* At its first use OpenSSL allocates what it keeps until the end of the process. */
+static void prepare_openssl(void)
+{
+	static bool is_prepared;
+	struct dead_letter empty = {0};
+	char fingerprint[FINGERPRINT_SIZE];
+	if (!is_prepared)
+		FUZZ_REQUIRE(dead_letter_fingerprint(&empty, fingerprint));
+	is_prepared = true;
+}
+
 void fuzz_one(struct text input)
 {
 	struct feed feed = {input};
@@ -99,6 +110,7 @@ void fuzz_one(struct text input)
 	struct buf properties;
 	size_t width = feed_byte(&feed);
 	memory_pause();
+	prepare_openssl();
 	struct text exchange = feed_short(&feed), body = feed_short(&feed);
 	char *condition = string_of(feed_short(&feed));
 	buf_init(&properties, SIZE_MAX);
