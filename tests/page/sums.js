@@ -5,7 +5,8 @@
 const assert = require("node:assert/strict");
 const {load, run} = require("./support/page.js");
 
-const {History, byName, sumOfQueues} = load(["figures.js", "sums.js", "history.js"], ["History", "byName", "sumOfQueues"]);
+const {History, asAged, byName, sumOfQueues} = load(["figures.js", "sums.js", "history.js"],
+	["History", "asAged", "byName", "sumOfQueues"]);
 
 function pool(serial, done, more = {}) {
 	return {name: "one", serial, totals: {deliveries: done, done, retried: 0},
@@ -60,10 +61,17 @@ run({
 		assert.equal(history.latest("done"), 2);
 		assert.equal(history.samples.filter(({done}) => done > 2).length, 0);
 	},
+	"a figure that is not of the last second has its age": () => {
+		assert.equal(asAged(1234, 0.9), "1,234");
+		assert.equal(asAged(1234, 4.4), "1,234 (4 s)");
+		assert.equal(asAged(1234, 120), "1,234 (old)");
+		assert.equal(asAged(1234, null), "1,234");
+		assert.equal(asAged(null, 4), "–");
+	},
 	"a queue is counted once, as it was read last": () => {
 		const of = (queue, backlog, age) => ({queue, tasks: {backlog, backlog_age_s: age}});
 
-		assert.equal(sumOfQueues([of("a", 5, 3), of("a", 7, 1), of("a", 6, 2), of("b", 100, 0), of("c", null, null)],
-			"queue", "tasks.backlog"), 107);
+		assert.deepEqual(sumOfQueues([of("a", 5, 3), of("a", 7, 1), of("a", 6, 2), of("b", 100, 0), of("c", null, null)],
+			"queue", "tasks.backlog"), {sum: 107, age: 1});
 	},
 });

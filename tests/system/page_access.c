@@ -48,6 +48,10 @@ START_TEST(page_is_readable_at_all_sizes)
 	browser_await(browser, "document.querySelectorAll('.name button').length === 2");
 	json_decref(browser_value(browser, "document.querySelector('.name button').click()"));
 	browser_await(browser, "document.querySelectorAll('.more tbody tr').length === 2");
+	/* As wide as they get. */
+	browser_await(browser, "['tasks.backlog', 'tasks.dead_letters'].every((of) => "
+			       "/ \\(\\d+ s\\)$/.test(document.querySelector(`[data-of='${of}']`)"
+			       ".textContent))");
 	ck_assert_str_eq(browser_text(browser, contrast), "good");
 	json_t *width = browser_value(browser, "document.documentElement.scrollWidth");
 	ck_assert_int_le(json_integer_value(width), views[_i].width);

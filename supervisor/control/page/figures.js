@@ -30,6 +30,18 @@ function asSpan(s) {
 	return s < 172800 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} d`;
 }
 
+/* "4 s"; nothing for what was read in the last second. */
+function asAge(s) {
+	if (!(s > 1))
+		return "";
+	return s < 120 ? `${Math.round(s)} s` : "old";
+}
+
+/* A figure of the broker, which is read every few seconds, with its age, as `wpool status` shows it. */
+function asAged(value, age) {
+	return typeof value === "number" && asAge(age) ? `${asNumber(value)} (${asAge(age)})` : asNumber(value);
+}
+
 function asSize(bytes) {
 	const units = ["B", "kB", "MB", "GB", "TB"];
 	let unit = 0;

@@ -11,14 +11,15 @@ const POOL_COLUMNS = [
 	["Done, lately", "wide", (pool, shown) => shown.spark.node, ""],
 	["Median", "", (pool) => asSpan(member(pool, "task_time.p50_s")), "task_time.p50_s"],
 	["99 %", "", (pool) => asSpan(member(pool, "task_time.p99_s")), "task_time.p99_s"],
-	["In queue", "", (pool) => asNumber(member(pool, "tasks.backlog")), "tasks.backlog"],
+	["In queue", "", (pool) => asAged(member(pool, "tasks.backlog"), member(pool, "tasks.backlog_age_s")), "tasks.backlog"],
 	["Waiting", "", (pool) => asNumber(member(pool, "tasks.waiting")), "tasks.waiting"],
 	["Open tasks", "", (pool) => `${asNumber(member(pool, "tasks.open"))}/${asNumber(member(pool, "tasks.places"))}`,
 		"tasks.open"],
 	["Done", "", (pool) => asNumber(member(pool, "totals.done")), "totals.done"],
 	["Retried", "", (pool) => asNumber(member(pool, "totals.retried")), "totals.retried"],
 	["Given up", "", (pool) => asNumber(member(pool, "totals.given_up")), "totals.given_up"],
-	["Dead letters", "", (pool) => asNumber(member(pool, "tasks.dead_letters")), "tasks.dead_letters"],
+	["Dead letters", "", (pool) => asAged(member(pool, "tasks.dead_letters"), member(pool, "tasks.dead_letters_age_s")),
+		"tasks.dead_letters"],
 	["Last delivery", "", (pool) => member(pool, "last_delivery_age_s") === null ? "never" :
 		`${asSpan(member(pool, "last_delivery_age_s"))} ago`, "last_delivery_age_s"],
 ];

@@ -13,7 +13,7 @@ function sumUp(pools, path) {
 	return pools.reduce((sum, pool) => sum + (member(pool, path) ?? 0), 0);
 }
 
-/* The same for what each pool reads of its queue: once for each queue, as it was read last. */
+/* The same for what each pool reads of its queue: once for each queue, as it was read last, and the age of the oldest. */
 function sumOfQueues(pools, queue, path) {
 	const latest = new Map();
 
@@ -23,7 +23,8 @@ function sumOfQueues(pools, queue, path) {
 		if (typeof figure === "number" && !(latest.get(pool[queue])?.age <= age))
 			latest.set(pool[queue], {figure, age});
 	}
-	return [...latest.values()].reduce((sum, {figure}) => sum + figure, 0);
+	const found = [...latest.values()];
+	return {sum: found.reduce((sum, {figure}) => sum + figure, 0), age: Math.max(0, ...found.map(({age}) => age))};
 }
 
 /* A counter that fell has started again with its pool. */

@@ -51,6 +51,7 @@ function repeat(call) {
 function figuresOf(pools, history) {
 	const wanted = sumUp(pools, "workers.wanted");
 	const ready = sumUp(pools, "workers.ready");
+	const backlog = sumOfQueues(pools, "queue", "tasks.backlog");
 	const dead = sumOfQueues(pools, "dead_letter_queue", "tasks.dead_letters");
 
 	return [
@@ -58,10 +59,10 @@ function figuresOf(pools, history) {
 		["Done", asRate(history.rate("done")), "per second"],
 		["Workers ready", asNumber(ready), `of ${asNumber(wanted)}`, ready < wanted],
 		["Workers busy", asNumber(sumUp(pools, "workers.busy")), ready ? `of ${asNumber(ready)}` : ""],
-		["In the queues", asNumber(sumOfQueues(pools, "queue", "tasks.backlog")), ""],
+		["In the queues", asNumber(backlog.sum), asAge(backlog.age) && `(${asAge(backlog.age)})`],
 		["Waiting for a worker", asNumber(sumUp(pools, "tasks.waiting")), ""],
 		["Retried", asNumber(sumUp(pools, "totals.retried")), "in all"],
-		["Dead letters", asNumber(dead), "now", dead > 0],
+		["Dead letters", asNumber(dead.sum), asAge(dead.age) ? `(${asAge(dead.age)})` : "now", dead.sum > 0],
 	];
 }
 
