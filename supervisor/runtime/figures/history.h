@@ -1,6 +1,6 @@
 /* What a pool, or all together, did in each of the last 900 seconds. Layer: runtime. Plain data,
- * zeroed at the start: 25 KiB, and a mark of 7 KiB for each pool. Reads no clock: a second is a
- * number of any origin, and nothing runs in a second in which nothing happens. */
+ * zeroed at the start: with its mark 31 KiB a pool, as docs/control.md says. Reads no clock: a
+ * second is a number of any origin, and nothing runs in a second in which nothing happens. */
 #ifndef RUNTIME_HISTORY_H
 #define RUNTIME_HISTORY_H
 

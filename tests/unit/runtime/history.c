@@ -109,11 +109,24 @@ START_TEST(quantiles_are_of_that_second)
 }
 END_TEST
 
+static size_t kib(size_t bytes)
+{
+	return (bytes + 512) / 1024;
+}
+
+/* docs/control.md and docs/operations.md name the memory that a pool takes for it. */
+START_TEST(memory_is_as_documented)
+{
+	ck_assert_uint_eq(kib(sizeof(struct history) + sizeof(struct history_mark)), 31);
+	ck_assert_uint_eq(kib(2 * sizeof(struct histogram)), 26);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/history");
 	UNIT_CASE(s, "seconds", first_second_only_begins, silent_seconds_are_empty,
-		the_oldest_seconds_are_dropped, a_long_silence_empties_it);
+		the_oldest_seconds_are_dropped, a_long_silence_empties_it, memory_is_as_documented);
 	UNIT_CASE(
 		s, "figures", measures_what_was_done_since_the_mark, quantiles_are_of_that_second);
 	return s;
