@@ -1,5 +1,6 @@
 #include "control/control.h"
 
+#include "base/backoff.h"
 #include "config/rights.h"
 #include "control/access.h"
 #include "control/routes.h"
@@ -12,13 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* Connections have one descriptor in this many, at least PLACES_MIN and at most HTTP_CLIENTS_MAX.
  */
 #define DESCRIPTOR_SHARE 8
 #define PLACES_MIN       32
-/* A deployment may start the new supervisor before the old one has ended. */
-#define RETRY_INTERVAL (5 * MTIME_SECOND)
+/* A deployment may start the new supervisor before the old one has ended. Most are gone at once. */
+#define RETRY_FIRST (20 * MTIME_MS)
+#define RETRY_MAX   (5 * MTIME_SECOND)
 /* How long control_finish waits for open answers. */
 #define LAST_ANSWERS (200 * MTIME_MS)
 
@@ -29,6 +32,7 @@ struct control {
 	struct listener local, remote;
 	struct access_token token;
 	struct ev_timer retry; /* another process has our socket or address */
+	struct backoff backoff;
 	char wanted_path[LISTENER_PATH_BYTES];
 	bool wants_remote;
 };
@@ -158,7 +162,7 @@ static void log_opened(const struct control *control, bool is_local, bool is_rem
 static void retry_later(struct control *control)
 {
 	if (*control->wanted_path || control->wants_remote)
-		loop_start_timer(control->loop, &control->retry, RETRY_INTERVAL);
+		loop_start_timer(control->loop, &control->retry, backoff_next(&control->backoff));
 }
 
 /* open_local and open_remote have logged that they are in use. */
@@ -208,6 +212,7 @@ struct control *control_new(struct ev_loop *loop, const struct supervisor_view *
 	}
 	ev_timer_init(&control->retry, on_retry, 0, 0);
 	control->retry.data = control;
+	backoff_init(&control->backoff, RETRY_FIRST, RETRY_MAX, (uint32_t)getpid());
 	http_set_admission(control->http, admits);
 	access_read_token(&control->token, config);
 	open_local(control);

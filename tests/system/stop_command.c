@@ -78,6 +78,18 @@ START_TEST(stop_waits_for_the_process)
 }
 END_TEST
 
+START_TEST(next_start_finds_the_socket_free)
+{
+	for (int i = 0; i < 5; i++) {
+		struct proc *serve = fixture_serve_echo(one_worker);
+		fixture_worker_pid();
+		expect_end(stop(NULL, NULL), 0, "stopped, everything is settled\n");
+		ck_assert(!proc_has_logged(serve, "another supervisor has the control socket"));
+		ck_assert_int_eq(proc_wait(serve), 0);
+	}
+}
+END_TEST
+
 /* The command returns when the stop is complete, and not before. */
 START_TEST(stop_waits_for_started_tasks)
 {
@@ -162,7 +174,8 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("stop_command", {idle_supervisor_is_stopped, 1},
-		{stop_waits_for_the_process, 1}, {stop_waits_for_started_tasks, 1},
-		{force_ends_the_drain, 1}, {force_needs_no_stop_before, 1},
-		{interrupted_stop_command_leaves_the_drain, 1}, {terminal_shows_tasks_in_hand, 1});
+		{stop_waits_for_the_process, 1}, {next_start_finds_the_socket_free, 1},
+		{stop_waits_for_started_tasks, 1}, {force_ends_the_drain, 1},
+		{force_needs_no_stop_before, 1}, {interrupted_stop_command_leaves_the_drain, 1},
+		{terminal_shows_tasks_in_hand, 1});
 }
