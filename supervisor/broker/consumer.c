@@ -399,6 +399,11 @@ void consumer_up(struct consumer *consumer, struct connection *connection)
 	reopen_channel(consumer, 0);
 }
 
+void consumer_on_connection_closed(struct consumer *consumer, uint16_t code, struct text reason)
+{
+	topology_connection_closed(&consumer->topology, code, reason, consumer->log);
+}
+
 void consumer_down(struct consumer *consumer, mtime now)
 {
 	consumer->connection = NULL;
@@ -732,6 +737,11 @@ const struct channel_refusal *consumer_refusal(const struct consumer *consumer)
 const struct channel_refusal *consumer_difference(const struct consumer *consumer)
 {
 	return &consumer->topology.difference;
+}
+
+const struct channel_refusal *consumer_refused_binding(const struct consumer *consumer)
+{
+	return &consumer->topology.binding;
 }
 
 bool consumer_has_quorum_queue(const struct consumer *consumer)

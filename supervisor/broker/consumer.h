@@ -49,6 +49,8 @@ void consumer_free(struct consumer *);
 /* The connection is open (borrowed until consumer_down), or gone. */
 void consumer_up(struct consumer *, struct connection *);
 void consumer_down(struct consumer *, mtime now);
+/* The broker closed the connection with this error; consumer_down follows. */
+void consumer_on_connection_closed(struct consumer *, uint16_t code, struct text reason);
 /* Handle an event of its channel. The memory of a delivery's content is from
  * consumer_content_memory. */
 void consumer_on_event(struct consumer *, const struct amqp_event *, mtime now);
@@ -65,6 +67,10 @@ const struct channel_refusal *consumer_refusal(const struct consumer *);
 /* What differs between the existing queue and queue_arguments, or why that is unknown. kind NULL:
  * nothing, or not compared. Borrowed until the next event. */
 const struct channel_refusal *consumer_difference(const struct consumer *);
+
+/* The binding that was refused, as it consumes without it. kind NULL: none. Borrowed until the next
+ * event. */
+const struct channel_refusal *consumer_refused_binding(const struct consumer *);
 
 /* True: it waits for consumer_set_type, because a stream is refused. UNKNOWN: it consumes. */
 bool consumer_wants_type(const struct consumer *);

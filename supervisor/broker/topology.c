@@ -14,6 +14,7 @@ void topology_init(struct topology *topology, struct text queue, struct text dea
 		.retry = retry,
 		.declare = declare,
 		.refused_binding = SIZE_MAX,
+		.skipped_binding = SIZE_MAX,
 		.step = TOPOLOGY_MAX};
 }
 
@@ -48,7 +49,8 @@ void topology_set_probe(struct topology *topology, struct queue_probe *probe, bo
 
 void topology_on_connected(struct topology *topology)
 {
-	topology->refused_binding = SIZE_MAX;
+	topology->refused_binding = topology->skipped_binding;
+	topology->skipped_binding = SIZE_MAX;
 	topology->is_compared = false;
 }
 
@@ -223,23 +225,34 @@ static void end_binding_step(struct topology *topology)
 static void end_bindings(struct topology *topology)
 {
 	if (topology->refused_binding == SIZE_MAX)
-		*topology->binding_refusal = '\0';
+		channel_refusal_clear(&topology->binding);
 }
 
-/* Warn once of the same refusal, not on each connection. */
+/* Where the exchange exists, and was declared in another way. */
+static const char *binding_remedy(const struct queue_binding *binding, uint16_t code)
+{
+	return binding->type.len > 0 && code == REPLY_PRECONDITION_FAILED
+		       ? " (it exists in another form: leave out type, and it is used as it is)"
+		       : "";
+}
+
+/* Warn once of the same refusal, not on each connection. A text that is too long is cut. */
 static void log_binding_refusal(
 	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
 {
 	struct queue_binding binding = {.header_count = 0};
-	char text[sizeof topology->binding_refusal];
+	char text[CHANNEL_REFUSAL_SIZE];
+	struct buf sentence;
 	bool is_new;
 
 	queue_settings_binding(topology->settings, topology->bound, &binding);
-	snprintf(text, sizeof text, "queue \"%.*s\" cannot be bound to exchange \"%.*s\": %u %.*s",
-		(int)(topology->queue.len < 80 ? topology->queue.len : 80), topology->queue.ptr,
-		TEXT_ARGS(binding.exchange), (unsigned)code, TEXT_ARGS(reason));
-	is_new = strcmp(text, topology->binding_refusal) != 0;
-	memcpy(topology->binding_refusal, text, sizeof text);
+	buf_init(&sentence, SIZE_MAX);
+	buf_printf(&sentence, "queue \"%.*s\" cannot be bound to exchange \"%.*s\": %u %s%s",
+		TEXT_ARGS(topology->queue), TEXT_ARGS(binding.exchange), (unsigned)code,
+		utf8_shown(reason).text, binding_remedy(&binding, code));
+	snprintf(text, sizeof text, "%.*s", TEXT_ARGS(buf_text(&sentence)));
+	buf_release(&sentence);
+	is_new = channel_refusal_set_text(&topology->binding, "a binding is refused", text);
 	channel_log_line(log, is_new ? LOG_WARN : LOG_DEBUG,
 		"%s; consuming without that binding and those after it, until the next "
 		"connection",
@@ -319,8 +332,14 @@ static void end_comparison(struct topology *topology, uint16_t code, struct text
 	if (!topology_has_arguments(topology))
 		return;
 	buf_init(&sentence, SIZE_MAX);
-	buf_printf(&sentence, "queue \"%.*s\" cannot be compared with queue_arguments: %u %s",
-		TEXT_ARGS(topology->queue), (unsigned)code, utf8_shown(reason).text);
+	buf_printf(&sentence, "queue \"%.*s\" cannot be compared with queue_arguments: ",
+		TEXT_ARGS(topology->queue));
+	if (queue_probe_is_classic(reason))
+		buf_append_text(
+			&sentence, TEXT("it is a classic queue; set declare: passive, or leave out "
+					"queue_arguments"));
+	else
+		buf_printf(&sentence, "%u %s", (unsigned)code, utf8_shown(reason).text);
 	set_difference(topology, "its queue cannot be compared with queue_arguments", &sentence);
 	buf_release(&sentence);
 }
@@ -540,4 +559,15 @@ bool topology_closed(
 		see(topology, TOPOLOGY_UNSEEN);
 	topology->step = TOPOLOGY_MAX;
 	return to_be_made;
+}
+
+bool topology_connection_closed(
+	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
+{
+	if (!topology->is_binding)
+		return false;
+	log_binding_refusal(topology, code, reason, log);
+	topology->is_binding = false;
+	topology->skipped_binding = topology->bound;
+	return true;
 }

@@ -54,7 +54,8 @@ struct topology {
 	bool is_binding;                       /* the request that was sent is of a binding */
 	bool has_exchange;                     /* of that binding: its declaration was answered */
 	size_t refused_binding;                /* on this connection; SIZE_MAX: none */
-	char binding_refusal[300];             /* the last one; empty: none */
+	size_t skipped_binding;                /* on the next connection; SIZE_MAX: none */
+	struct channel_refusal binding;        /* why one was refused; kind NULL: none was */
 	enum declare declare; /* for queue; the others are always made when missing */
 	unsigned step;        /* an enum topology_step; after the last one: done */
 	enum topology_sight sights[TOPOLOGY_MAX];
@@ -108,6 +109,10 @@ bool topology_next(struct topology *, struct connection *, uint16_t channel);
 /* The broker closed the channel; log why. True: a queue of ours is missing, or is to be declared in
  * another way; open the next channel without a wait, and do it there. */
 bool topology_closed(
+	struct topology *, uint16_t code, struct text reason, const struct channel_log *);
+/* The broker closed the connection with this error. True: because of a binding, whose exchange has
+ * an unknown type; it is skipped on the next connection. */
+bool topology_connection_closed(
 	struct topology *, uint16_t code, struct text reason, const struct channel_log *);
 
 #endif

@@ -687,6 +687,12 @@ void broker_link_close(struct broker_link *link)
 	}
 }
 
+uint16_t broker_link_close_reason(const struct broker_link *link, struct text *ret_text)
+{
+	*ret_text = text_from(link->close_text.text);
+	return link->close_code;
+}
+
 bool broker_link_is_refused(const struct broker_link *link)
 {
 	return link->is_refused;

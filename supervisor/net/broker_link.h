@@ -52,7 +52,8 @@ struct broker_link_handler {
 	/* The connection is open; borrowed until on_down returns. */
 	void (*on_up)(void *ctx, struct connection *);
 	/* Called once for every on_up, also after a close in order; not by broker_link_free.
-	 * by_error: the broker closed it with an error code other than 320 (closed by an operator).
+	 * by_error: the broker closed it with an error code other than 320 (closed by an operator),
+	 * which broker_link_close_reason returns.
 	 */
 	void (*on_down)(void *ctx, bool by_error);
 	/* Events of channels, and AMQP_BLOCKED, _UNBLOCKED and _CLOSE_OK of the connection. */
@@ -78,6 +79,9 @@ void broker_link_flush(struct broker_link *);
  * written), then call on_end. */
 void broker_link_close(struct broker_link *);
 void broker_link_free(struct broker_link *);
+/* The code of the broker's connection.close, and its text, valid until the next failure; 0: it sent
+ * none. */
+uint16_t broker_link_close_reason(const struct broker_link *, struct text *ret_text);
 /* The last failure was a refused login. */
 bool broker_link_is_refused(const struct broker_link *);
 /* The last failure as one line of text that may be shown, with the host and without a password;

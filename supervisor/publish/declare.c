@@ -31,7 +31,8 @@ static const char help[] =
 	"of the token; and the bindings of its own. A queue that exists is never changed: where it\n"
 	"differs from queue_arguments, that is printed. Prints a line for each pool (with\n"
 	"sessions it shows whether the queue has a single active consumer and a delivery limit),\n"
-	"and one for each of its queues (declared, exists, differs) and bindings (bound, refused).\n"
+	"and one for each of its queues (declared, exists, differs, unsuitable) and bindings\n"
+	"(bound, refused).\n"
 	"Policies are not visible to it; `rabbitmqctl list_policies` shows them.\n"
 	"\n"
 	"  --wait DURATION  give up after so long without the broker; default 10s\n"
@@ -66,6 +67,7 @@ struct declaration {
 	struct queue_probe probe, token_probe;
 	char token[QUEUE_MAX + 1];
 	enum token_step token_step;
+	bool is_resumed; /* on the next connection this pool continues without a binding */
 	int exit_code;
 };
 
@@ -135,11 +137,14 @@ static void print_queue(struct declaration *d, enum topology_step step, struct t
 
 	if (step == TOPOLOGY_QUEUE && d->topology.difference.kind && is_compared)
 		sight = "differs";
+	if (step == TOPOLOGY_QUEUE && topology_order(&d->topology) == QUEUE_ORDER_NONE)
+		sight = "unsuitable";
 	if (sight)
 		printf("  queue \"%.*s\": %s\n", TEXT_ARGS(name), sight);
 }
 
-static void print_queues(struct declaration *d)
+/* token_sight: of the token's queue, if it was reached. */
+static void print_queues(struct declaration *d, const char *token_sight)
 {
 	char name[RETRY_QUEUE_NAME_MAX + 1];
 
@@ -149,8 +154,7 @@ static void print_queues(struct declaration *d)
 		print_queue(d, TOPOLOGY_RETRY + i,
 			retry_queue_name(d->topology.queue, d->retry.delays[i], name, sizeof name));
 	if (d->token_step != TOKEN_NONE)
-		printf("  queue \"%s\": %s\n", d->token,
-			d->token_step == TOKEN_MAKE ? "declared" : "exists");
+		printf("  queue \"%s\": %s\n", d->token, token_sight);
 }
 
 /* Those after a refused one were not tried. The broker does not tell whether one was there. */
@@ -189,8 +193,15 @@ static void print_pool(struct declaration *d)
 		print_limit(d);
 	}
 	putchar('\n');
-	print_queues(d);
+	print_queues(d, d->token_step == TOKEN_MAKE ? "declared" : "exists");
 	print_bindings(d);
+}
+
+/* Before the reason, which is a line on stderr. */
+static void print_refused_pool(struct declaration *d)
+{
+	printf("%s: refused\n", current_pool(d)->name);
+	print_queues(d, "refused");
 }
 
 /* ---------- one pool after the other ---------- */
@@ -276,10 +287,10 @@ static void look_for_token(struct declaration *d)
 /* Once for each pool; the bindings after it were not tried. */
 static void report_binding(struct declaration *d, uint16_t code)
 {
-	if (!*d->topology.binding_refusal)
+	if (!d->topology.binding.kind)
 		return;
-	console_problem(COMMAND, "pool %s: %s", current_pool(d)->name, d->topology.binding_refusal);
-	*d->topology.binding_refusal = '\0';
+	console_problem(COMMAND, "pool %s: %s", current_pool(d)->name, d->topology.binding.text);
+	channel_refusal_clear(&d->topology.binding);
 	fail_declaration(d, code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
 }
 
@@ -300,6 +311,7 @@ static void on_refused(struct declaration *d, const struct amqp_event *event)
 		channel_open(d->client.connection, CHANNEL);
 		return;
 	}
+	print_refused_pool(d);
 	if (!is_at_token && topology_order(&d->topology) == QUEUE_ORDER_NONE)
 		console_problem(COMMAND,
 			"pool %s: queue \"%s\" is not a quorum queue, which sessions need "
@@ -357,13 +369,36 @@ static void on_event(void *ctx, const struct amqp_event *event)
 /* After a lost connection this pool's queues are declared again. */
 static void on_up(void *ctx, struct connection *connection)
 {
-	(void)connection;
-	next_pool(ctx);
+	struct declaration *d = ctx;
+
+	if (!d->is_resumed) {
+		next_pool(d);
+		return;
+	}
+	d->is_resumed = false;
+	topology_on_connected(&d->topology);
+	channel_open(connection, CHANNEL);
 }
 
+/* An error is the answer to the last request. */
 static void on_down(void *ctx, bool by_error)
 {
-	(void)ctx, (void)by_error;
+	struct declaration *d = ctx;
+	struct text text;
+	uint16_t code = broker_link_close_reason(d->client.broker_link, &text);
+
+	if (!by_error || d->at == d->config->pool_count)
+		return;
+	d->is_resumed = topology_connection_closed(&d->topology, code, text, &no_log);
+	if (d->is_resumed) {
+		report_binding(d, code);
+		return;
+	}
+	print_refused_pool(d);
+	console_problem(COMMAND, "pool %s: the broker closed the connection: %u %.*s",
+		current_pool(d)->name, code, TEXT_ARGS(text));
+	fail_declaration(d, EX_CONFIG);
+	d->at++;
 }
 
 static void on_interrupt(void *ctx)

@@ -52,9 +52,12 @@ static void on_up(void *ctx, struct connection *connection)
 static void on_down(void *ctx, bool by_error)
 {
 	struct consume_link *consume_link = ctx;
+	struct text text;
+	uint16_t code = broker_link_close_reason(consume_link->broker_link, &text);
 
-	(void)by_error;
 	consume_link->is_up = false;
+	if (by_error)
+		consumer_on_connection_closed(consume_link->consumer, code, text);
 	consumer_down(consume_link->consumer, clock_now());
 	if (consume_link->tokens)
 		token_channel_down(consume_link->tokens);

@@ -151,6 +151,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		.publish_refusal_kind = publisher_refusal(runtime->publisher)->kind,
 		.difference = refused_text(consumer_difference(runtime->consumer)),
 		.difference_kind = consumer_difference(runtime->consumer)->kind,
+		.unbound = refused_text(consumer_refused_binding(runtime->consumer)),
+		.unbound_kind = consumer_refused_binding(runtime->consumer)->kind,
 		.statistics = &runtime->report.statistics,
 		.suspects = facts.suspects,
 		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
@@ -167,6 +169,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.warnings |= bit(HEALTH_TRANSIENT);
 	if (health.difference)
 		health.warnings |= bit(HEALTH_DIFFERS);
+	if (health.unbound)
+		health.warnings |= bit(HEALTH_UNBOUND);
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
 	judge_dead_letters(&health, runtime);
@@ -227,6 +231,7 @@ void health_hide_details(struct health *health)
 	health->refusal = health->refusal_kind;
 	health->publish_refusal = health->publish_refusal_kind;
 	health->difference = health->difference_kind;
+	health->unbound = health->unbound_kind;
 }
 
 bool health_has(unsigned set, enum health_cause cause)
@@ -455,6 +460,9 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 		break;
 	case HEALTH_DIFFERS:
 		buf_append_text(out, text_from(health->difference));
+		break;
+	case HEALTH_UNBOUND:
+		buf_append_text(out, text_from(health->unbound));
 		break;
 	case HEALTH_FAILURES:
 		append_failures(out, health->statistics);

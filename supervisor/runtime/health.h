@@ -43,6 +43,7 @@
 	X(HEALTH_TRANSIENT, "transient") /* the queue of a pool is not durable */                  \
 	/* the queue of a pool exists with other arguments than queue_arguments */                 \
 	X(HEALTH_DIFFERS, "differs")                                                               \
+	X(HEALTH_UNBOUND, "unbound")           /* the broker refuses a binding of a pool */        \
 	X(HEALTH_NO_PUBLISHES, "no-publishes") /* the broker refuses what a pool publishes */      \
 	X(HEALTH_DEAD_LETTERS, "dead-letters") /* the dead-letter queue has messages */
 
@@ -65,6 +66,7 @@ struct health {
 	const char *refusal, *refusal_kind; /* why the queue is not consumed; NULL: not known yet */
 	const char *publish_refusal, *publish_refusal_kind;
 	const char *difference, *difference_kind; /* of the queue; NULL: none is known */
+	const char *unbound, *unbound_kind;       /* why a binding is missing; NULL: none is */
 	const struct statistics *statistics;      /* of the pool */
 	unsigned suspects;                        /* tasks that wait to run alone */
 	unsigned dead_letters;                    /* messages in dead_letter_queue */

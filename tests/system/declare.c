@@ -29,6 +29,16 @@ static char *queue_of(const char *suffix)
 	return scratch_text("%s%s", fixture.queue, suffix);
 }
 
+/* line: of the queue or the binding, on standard output. */
+static void expect_different(const char *file, const char *line, const char *words)
+{
+	struct proc *declare = fixture_wpool((const char *const[]){"declare", file, NULL});
+
+	ck_assert_int_eq(proc_wait(declare), 78);
+	control_expect_text(proc_stdout(declare), line);
+	control_expect_text(proc_stderr(declare), words);
+}
+
 START_TEST(missing_queues_are_made_once)
 {
 	static const char *const derived[] = {"", ".dead", ".retry.10s", ".token"};
@@ -83,7 +93,9 @@ START_TEST(existing_queue_is_shown_as_it_is)
 	control_expect_text(RUN(0, "declare", file), "x-delivery-limit 7\n");
 	client_delete(fixture.client, fixture.queue);
 	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
-	control_expect_text(RUN(78, "declare", file), "is not a quorum queue, which sessions need");
+	expect_different(file,
+		scratch_text("tested: refused\n  queue \"%s\": unsuitable\n", fixture.queue),
+		"is not a quorum queue, which sessions need");
 }
 END_TEST
 
@@ -91,23 +103,13 @@ START_TEST(token_queue_of_another_kind_is_named)
 {
 	const char *file = write_config("key: routing_key");
 	client_declare(fixture.client, queue_of(".token"), CLIENT_CLASSIC);
-	control_expect_text(RUN(78, "declare", file),
+	expect_different(file, scratch_text("  queue \"%s.token\": refused\n", fixture.queue),
 		"is no quorum queue with a single active consumer and without a delivery limit, "
 		"which the token needs: delete it");
 	client_delete(fixture.client, queue_of(".token"));
 	control_expect_text(RUN(0, "declare", file), "tested: ");
 }
 END_TEST
-
-/* line: of the queue or the binding, on standard output. */
-static void expect_different(const char *file, const char *line, const char *words)
-{
-	struct proc *declare = fixture_wpool((const char *const[]){"declare", file, NULL});
-
-	ck_assert_int_eq(proc_wait(declare), 78);
-	control_expect_text(proc_stdout(declare), line);
-	control_expect_text(proc_stderr(declare), words);
-}
 
 START_TEST(arguments_are_declared_and_compared)
 {
@@ -136,7 +138,8 @@ START_TEST(foreign_queue_is_compared)
 	expect_different(file, "\": differs\n", "x-max-length is not set, not 8 (they");
 	client_delete(fixture.client, fixture.queue);
 	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
-	expect_different(file, "\": differs\n", "cannot be compared with queue_arguments: 406");
+	expect_different(file, "\": differs\n",
+		"cannot be compared with queue_arguments: it is a classic queue; set declare: passive, or leave out queue_arguments");
 }
 END_TEST
 
@@ -169,24 +172,46 @@ START_TEST(bindings_are_made)
 	client_expect(fixture.client, fixture.queue, "bill.new.large");
 	client_expect(fixture.client, fixture.queue, "by header");
 	settings = scratch_text("bindings: [{exchange: %s, type: fanout}]", exchange);
-	expect_different(write_pool(settings), "\": refused\n", "inequivalent arg 'type'");
+	expect_different(write_pool(settings), "\": refused\n",
+		"(it exists in another form: leave out type, and it is used as it is)");
 	settings = scratch_text("bindings: [{exchange: %s.none, routing_key: k}]", exchange);
 	expect_different(write_pool(settings), "\": refused\n", "404 NOT_FOUND - no exchange");
+}
+END_TEST
+
+/* The broker closes the connection, which is opened again. */
+START_TEST(unknown_type_of_exchange_is_refused)
+{
+	char *settings =
+		scratch_text("bindings: [{exchange: %s.odd, type: x-no-such-type}]", fixture.queue);
+	expect_different(write_pool(settings), "\": refused\n",
+		scratch_text(
+			"pool tested: queue \"%s\" cannot be bound to exchange \"%s.odd\": 503",
+			fixture.queue, fixture.queue));
 }
 END_TEST
 
 /* And consumes all the same if one of them is refused. */
 START_TEST(serve_makes_bindings)
 {
-	static const char *const others[] = {"", ", {exchange: no-such-exchange}"};
+	static const struct {
+		const char *other, *refusal;
+	} cases[] = {
+		{"", NULL},
+		{", {exchange: no-such-exchange}", "to exchange \"no-such-exchange\": 404"},
+		{", {exchange: odd, type: x-no-such-type}",
+			"to exchange \"odd\": 503 COMMAND_INVALID"},
+	};
 	char *settings = scratch_text("declare: on, queue_arguments: {x-max-length: 99}, "
 				      "bindings: [{exchange: amq.direct, routing_key: %s}%s]",
-		fixture.queue, others[_i]);
+		fixture.queue, cases[_i].other);
 	client_delete(fixture.client, fixture.queue);
 	struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
 	client_expect_consumers(fixture.client, fixture.queue, 1);
-	if (_i == 1)
-		proc_expect(serve, "cannot be bound to exchange \"no-such-exchange\": 404");
+	if (cases[_i].refusal) {
+		proc_expect(serve, cases[_i].refusal);
+		control_expect_text(RUN(0, "status"), cases[_i].refusal);
+	}
 	char *body = scratch_path(fixture.folder, "body");
 	scratch_write(body, "x");
 	RUN(0, "publish", "--broker", broker_url(fixture.broker), "--exchange", "amq.direct",
@@ -238,8 +263,7 @@ START_TEST(serve_names_another_type)
 	client_delete(fixture.client, fixture.queue);
 	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
 	expect_served("declare: on, queue_arguments: {x-max-length: 8}",
-		"cannot be compared with queue_arguments: 406 PRECONDITION_FAILED - inequivalent "
-		"arg 'x-queue-type'");
+		"cannot be compared with queue_arguments: it is a classic queue");
 }
 END_TEST
 
@@ -276,7 +300,8 @@ int main(void)
 {
 	return SYSTEM_RUN("declare", {missing_queues_are_made_once, 1},
 		{arguments_are_declared_and_compared, 2}, {foreign_queue_is_compared, 1},
-		{bindings_are_made, 1}, {serve_makes_bindings, 2}, {serve_names_what_differs, 2},
+		{bindings_are_made, 1}, {unknown_type_of_exchange_is_refused, 1},
+		{serve_makes_bindings, 3}, {serve_names_what_differs, 2},
 		{serve_names_another_type, 1}, {serve_does_not_warn_of_an_equal_queue, 1},
 		{pool_without_sessions_has_no_token, 1}, {existing_queue_is_shown_as_it_is, 1},
 		{token_queue_of_another_kind_is_named, 1}, {mistakes_are_named, 1});

@@ -214,6 +214,18 @@ static bool is_of_another_type(const struct difference *difference)
 	       !text_starts(difference->key, TEXT("x-"));
 }
 
+bool queue_probe_is_classic(struct text reason)
+{
+	struct difference difference;
+
+	if (!read_difference(reason, &difference) || !is_of_another_type(&difference))
+		return false;
+	return !text_is(difference.key, TEXT(KEY_TYPE)) ||
+	       text_starts(difference.value, TEXT("none")) ||
+	       text_starts(difference.value, TEXT("'classic'")) ||
+	       text_starts(difference.value, TEXT("the value 'classic'"));
+}
+
 bool queue_probe_refused(struct queue_probe *probe, uint16_t code, struct text reason)
 {
 	struct difference difference;

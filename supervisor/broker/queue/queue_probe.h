@@ -61,6 +61,8 @@ void queue_probe_accepted(struct queue_probe *);
 /* The broker closed the channel for the declare. True: declare again on the next channel. False:
  * order is known, except UNKNOWN after another problem than a refusal. */
 bool queue_probe_refused(struct queue_probe *, uint16_t code, struct text reason);
+/* The reply text of such a refusal shows that the queue is a classic one. */
+bool queue_probe_is_classic(struct text reason);
 /* The queue's own x-delivery-limit, after it was accepted; INT64_MAX: it has none, or ours. */
 int64_t queue_probe_limit(const struct queue_probe *);
 /* Likewise: it was declared with an x-delivery-limit. */

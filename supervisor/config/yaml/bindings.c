@@ -101,12 +101,31 @@ static void append_header(struct binding *b, struct buf *out, const struct tree 
 	buf_release(&pair);
 }
 
+static void append_type(struct binding *b, struct buf *out)
+{
+	static const char *const types[] = {"direct", "fanout", "topic", "headers", NULL};
+	const struct tree *type = b->type;
+	const char *nearest;
+	char shown[PROBLEMS_QUOTED_SIZE];
+
+	append(b, out, "type", type);
+	if (b->is_wrong || types[text_index(text_from(type->text), types)] ||
+		text_starts(text_from(type->text), TEXT("x-")))
+		return;
+	nearest = nearest_name(text_from(type->text), types);
+	report(b, type,
+		".type is %s; direct, fanout, topic, headers or the x-... of a plugin is "
+		"needed%s%s",
+		problems_quote(text_from(type->text), shown), nearest ? "; the nearest is " : "",
+		nearest ? nearest : "");
+}
+
 /* All but the routing key. */
 static void append_fields(struct binding *b, struct buf *out)
 {
 	append(b, out, "exchange", b->exchange);
 	if (b->type)
-		append(b, out, "type", b->type);
+		append_type(b, out);
 	if (b->match && b->match->kind == TREE_TEXT && strcmp(b->match->text, "any") != 0 &&
 		strcmp(b->match->text, "all") != 0)
 		report(b, b->match, ".match is neither all nor any");

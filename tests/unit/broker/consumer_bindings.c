@@ -74,7 +74,8 @@ START_TEST(refused_binding_is_skipped_until_the_next_connection)
 	rig_closed(406, "PRECONDITION_FAILED - inequivalent arg 'type'", 0);
 	ck_assert_str_eq(rig_warning,
 		"queue \"work\" cannot be bound to exchange \"events\": 406 PRECONDITION_FAILED - "
-		"inequivalent arg 'type'; consuming without that binding and those after it, until "
+		"inequivalent arg 'type' (it exists in another form: leave out type, and it is used "
+		"as it is); consuming without that binding and those after it, until "
 		"the next connection");
 	rig_expect("xo");
 	reopen(0);
@@ -98,6 +99,37 @@ START_TEST(connection_lost_before_it_consumes_skips_nothing)
 	rig_closed(404, "NOT_FOUND", 0);
 	reconnect();
 	rig_expect("odx");
+}
+END_TEST
+
+/* For an unknown type of exchange the broker closes the connection. */
+START_TEST(binding_that_costs_the_connection_is_skipped_on_the_next_one)
+{
+	begin(&config);
+	rig_declared(0, 0);
+	consumer_on_connection_closed(
+		rig_consumer, 503, TEXT("COMMAND_INVALID - unknown exchange type 'topics'"));
+	ck_assert_ptr_nonnull(strstr(rig_warning, "exchange \"events\": 503 COMMAND_INVALID"));
+	ck_assert_ptr_nonnull(
+		strstr(consumer_refused_binding(rig_consumer)->text, "503 COMMAND_INVALID"));
+	reconnect();
+	rig_expect("odc");
+	ck_assert_ptr_nonnull(consumer_refused_binding(rig_consumer)->kind);
+	reconnect();
+	rig_expect("odx");
+	bind_first();
+	rig_event(AMQP_QUEUE_BOUND, TEXT_NONE, 0);
+	ck_assert_ptr_null(consumer_refused_binding(rig_consumer)->kind);
+}
+END_TEST
+
+START_TEST(connection_closed_for_something_else_skips_nothing)
+{
+	begin(&config);
+	consumer_on_connection_closed(rig_consumer, 541, TEXT("INTERNAL_ERROR"));
+	reconnect();
+	rig_expect("odx");
+	ck_assert_uint_eq(rig_warnings, 0);
 }
 END_TEST
 
@@ -181,6 +213,8 @@ static Suite *suite(void)
 	tcase_add_test(tests, bindings_come_after_the_queue);
 	tcase_add_test(tests, passive_pool_binds_nothing);
 	tcase_add_test(tests, refused_binding_is_skipped_until_the_next_connection);
+	tcase_add_test(tests, binding_that_costs_the_connection_is_skipped_on_the_next_one);
+	tcase_add_test(tests, connection_closed_for_something_else_skips_nothing);
 	tcase_add_test(tests, connection_lost_before_it_consumes_skips_nothing);
 	tcase_add_test(tests, bindings_before_the_refused_one_are_not_skipped);
 	tcase_add_test(tests, same_refusal_is_warned_of_once);

@@ -147,6 +147,9 @@ static const struct problem_case pool_cases[] = {
 		"4: pools[0].bindings[1].exchange is missing"},
 	{"    bindings:\n      - exchange: e\n        routing_keys: k\n",
 		"6: pools[0].bindings[0]: \"routing_keys\" is unknown; the nearest is routing_key"},
+	{"    bindings: [{exchange: e, type: fanuot}]\n",
+		"4: pools[0].bindings[0].type is \"fanuot\"; direct, fanout, topic, headers or the "
+		"x-... of a plugin is needed; the nearest is fanout"},
 	{"    bindings: [{exchange: e, match: some}]\n",
 		"4: pools[0].bindings[0].match is neither all nor any"},
 	{"    bindings: [{exchange: e, headers: {k: [v]}}]\n",

@@ -35,6 +35,7 @@ static const struct {
 		"messages (docs/reliability.md)"},
 	{HEALTH_NO_PUBLISHES, "some of its publishes are refused: no right to write an exchange"},
 	{HEALTH_DIFFERS, "its queue exists with other arguments"},
+	{HEALTH_UNBOUND, "a binding is refused"},
 	{HEALTH_DEAD_LETTERS,
 		"1 message is in its dead-letter queue \"orders.dead\": wpool dead-letters "
 		"list --queue orders"},
@@ -82,6 +83,8 @@ START_TEST(each_cause_has_a_sentence)
 		.difference =
 			"queue \"orders\" exists with other arguments: x-max-length is 7, not 8",
 		.difference_kind = "its queue exists with other arguments",
+		.unbound = "queue \"orders\" cannot be bound to exchange \"events\": 404",
+		.unbound_kind = "a binding is refused",
 		.consume_failure_kind = "refused",
 		.publish_failure_kind = "",
 		.dead_letters = 1,
