@@ -98,11 +98,8 @@ struct event {
 	union {
 		struct {
 			uint32_t epoch;
-			struct delivery *delivery; /* DELIVERY only; moves in, tag filled */
-			uint32_t window;           /* SOURCE_UP: of its consumers */
-			/* SOURCE_UP with sessions: the queue drops a message that was returned more
-			 * often, 1 or more; 0: unknown */
-			uint32_t returns_max;
+			struct delivery *delivery;    /* DELIVERY only; moves in, tag filled */
+			uint32_t window, returns_max; /* SOURCE_UP; 0 returns: unknown */
 		} source;
 		struct {
 			uint32_t epoch;

@@ -69,6 +69,7 @@ struct notice {
 	enum reason reason;
 	enum recycle_reason recycled;
 	uint32_t attempt, attempts;
+	uint32_t retried; /* with attempts: bit (1u << reason), see struct settle_policy */
 	uint32_t behind;
 	uint32_t open;     /* WORKER_LEFT, _DIED, _BROKEN, _OVERDUE: tasks that it had begun */
 	bool are_suspects; /* with open: it is not known which of them is to blame, so they run

@@ -12,7 +12,6 @@
 #ifndef CORE_SESSIONS_SESSIONS_H
 #define CORE_SESSIONS_SESSIONS_H
 
-#include "core/effects.h"
 #include "core/pool_config.h"
 #include "core/session_handover.h"
 #include "core/sessions/key_table.h"
@@ -140,25 +139,11 @@ void sessions_take_over(struct sessions *, const struct session_handover *, mtim
 void sessions_hold(struct sessions *, mtime until);
 bool session_is_held(const struct sessions *, const struct session *, mtime now);
 
-/* Until this time redelivered messages run one at a time, each named in the token before. */
-void sessions_be_careful(struct sessions *, mtime until, mtime now);
-/* Name the next one, if none is named. */
-void sessions_name_next(struct sessions *, const struct effects *, void *io);
-/* TOKEN_NAMED */
-void sessions_named(struct sessions *, mtime now);
-/* The name is that of this delivery, which is in the ledger. */
-bool sessions_name_is_of(const struct sessions *, const struct delivery *);
-/* What was named has ended, or is not sent. False: nothing was named. */
-bool sessions_forget_name(struct sessions *);
-/* The same for what is named of this session and not sent. */
-bool sessions_unname(struct sessions *, struct session *, mtime now);
-
 /* Another configuration. */
 void sessions_configured(struct sessions *, mtime now);
 /* Begin a turn: wake what is due. */
 void sessions_wake(struct sessions *, mtime now);
-/* End the turn: end the sessions that are idle for long enough. If they are very many, the next
- * turn, which is due at once, ends the rest. */
+/* End the turn: end sessions that are idle for long enough, or some if they are very many. */
 void sessions_end_idle(struct sessions *, mtime now);
 mtime sessions_deadline(const struct sessions *);
 

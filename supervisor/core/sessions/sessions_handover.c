@@ -159,6 +159,8 @@ static void apply(struct sessions *sessions, struct delivery *delivery, struct i
 		return;
 	list_remove(&delivery->place);
 	session->front = delivery;
+	sessions->active += !session->has_place;
+	session->has_place = true;
 	session->reason = (uint8_t)inherited->reason;
 	session->is_blocked = inherited->is_blocked;
 	delivery->is_later = true;

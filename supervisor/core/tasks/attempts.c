@@ -19,6 +19,7 @@ static void emit(struct tasks *tasks, enum notice_kind kind, const struct delive
 			.reason = reason,
 			.attempt = delivery->attempt + 1u,
 			.attempts = tasks->context->config.policy.attempts,
+			.retried = tasks->context->config.policy.retried,
 			.exit = parcel->exit,
 			.what = parcel->what,
 			.duration = kind == NOTICE_TASK_RETRIED ? parcel->delay : delivery->took,
@@ -101,8 +102,8 @@ static void keep(struct tasks *tasks, struct delivery *delivery, const struct de
 	if (decision->verdict == VERDICT_PARK) {
 		delivery->parcel.delay = decision->delay;
 		emit(tasks, NOTICE_TASK_RETRIED, delivery, decision->reason);
-		output_free(delivery->parcel.output);
-		delivery->parcel.output = NULL;
+		/* For its dead letter, if an operator gives it up. */
+		delivery->parcel.output = output_of_failure(delivery->parcel.output);
 		if (!delivery->failed_at)
 			delivery->failed_at = now;
 		delivery->attempt++;

@@ -532,13 +532,12 @@ static struct delivery *choose(
 	return *ret_pipe ? next : NULL;
 }
 
-/* Of an earlier attempt. */
-static void forget_progress(struct delivery *delivery)
+/* Its outputs. */
+static void forget_last_attempt(struct delivery *delivery)
 {
-	if (!delivery->progress)
-		return;
 	output_free(delivery->progress);
-	delivery->progress = NULL;
+	output_free(delivery->parcel.output);
+	delivery->progress = delivery->parcel.output = NULL;
 }
 
 enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
@@ -558,7 +557,8 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 			*ret_invalid = delivery;
 			return DISPATCH_INVALID;
 		}
-		forget_progress(delivery);
+		if (delivery->progress || delivery->parcel.output)
+			forget_last_attempt(delivery);
 		/* A publisher can set any number of attempts, also the maximum. */
 		uint16_t before = delivery->attempt;
 		uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));

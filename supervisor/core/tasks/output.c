@@ -89,6 +89,21 @@ struct output *output_copy_of(struct text body, struct text headers, struct text
 	return output;
 }
 
+struct output *output_of_failure(struct output *output)
+{
+	if (!output)
+		return NULL;
+	struct output *failure = output_new(output->stderr_line.len + output->detail.len);
+	if (failure) {
+		failure->size = 0;
+		failure->status = output->status;
+		failure->stderr_line = append(failure, output->stderr_line);
+		failure->detail = append(failure, output->detail);
+	}
+	output_free(output);
+	return failure;
+}
+
 void output_free(struct output *output)
 {
 	free(output);

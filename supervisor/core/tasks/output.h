@@ -39,6 +39,9 @@ struct output *output_copy_of(struct text body, struct text headers, struct text
 struct output *output_add_stderr_line(struct output *, struct text line);
 /* The same with .detail; without an output, return a new one. NULL: out of memory, or neither. */
 struct output *output_add_detail(struct output *, struct text detail);
+/* Return what shows why an attempt failed: its status, the line on stderr and the detail. The old
+ * one, or NULL, moves in. NULL: there was none, or no memory. */
+struct output *output_of_failure(struct output *);
 void output_free(struct output *);
 /* The bytes that it takes in memory, for the limits. */
 size_t output_size(const struct output *);

@@ -97,8 +97,6 @@ static const char *do_retry(struct tasks *tasks, struct session *session, const 
 		return "no failed task is at its front";
 	if (session->front->invalid)
 		return "the message at its front cannot be sent to a worker";
-	output_free(session->front->parcel.output);
-	session->front->parcel.output = NULL;
 	/* A parked task has counted its failed attempt already. */
 	session->front->attempt += session->is_blocked && session->front->attempt < UINT16_MAX;
 	sessions_retry(tasks->sessions, session, tasks->context->now);

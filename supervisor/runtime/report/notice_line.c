@@ -250,7 +250,8 @@ static void add_details(struct line *line)
 }
 
 /* "failed with status 503, attempt 2 of 4", and why it was the last attempt if there could be more.
- * An operator may order one more than there are. No attempt where no worker had the task. */
+ * An operator may order one more than there are, or give a task up before them. No attempt where
+ * no worker had the task, or that of before an operator closed its session. */
 static void add_outcome(struct line *line)
 {
 	const unsigned workers_outcomes = 1u << REASON_FAILED | 1u << REASON_CRASHED |
@@ -259,7 +260,7 @@ static void add_outcome(struct line *line)
 
 	add_reason(line);
 	add_details(line);
-	if (notice->slot < 0)
+	if (notice->slot < 0 || notice->reason == REASON_SESSION_CLOSED)
 		return;
 	if (notice->attempt > notice->attempts)
 		line_printf(line, ", attempt %u (retry.attempts: %u)", notice->attempt,
@@ -267,7 +268,7 @@ static void add_outcome(struct line *line)
 	else
 		line_printf(line, ", attempt %u of %u", notice->attempt, notice->attempts);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP && notice->attempt < notice->attempts &&
-		(workers_outcomes & 1u << notice->reason))
+		(workers_outcomes & ~notice->retried & 1u << notice->reason))
 		line_printf(line, ", not in retry.on");
 }
 

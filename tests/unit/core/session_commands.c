@@ -295,10 +295,12 @@ START_TEST(a_parked_task_is_tried_now_or_given_up)
 	keyed_answer(&rig, 0, 500, "");
 	keyed_order(&rig, SESSION_VERB_RETRY, SESSION_KEEP, "a");
 	rig_expect(&rig, "send 0:1/2");
-	keyed_answer(&rig, 0, 500, "");
+	keyed_answer(&rig, 0, 503, "");
+	rig.status = 0;
 	keyed_order(&rig, SESSION_VERB_SKIP, SESSION_KEEP, "a");
 	rig_expect(&rig, "publish 1 dead 1, send 0:2");
 	ck_assert_int_eq(rig.reason, REASON_FAILED);
+	ck_assert_int_eq(rig.status, 503); /* its dead letter says why the last attempt failed */
 	rig_end(&rig);
 }
 END_TEST

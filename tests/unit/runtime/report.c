@@ -194,18 +194,24 @@ START_TEST(a_given_up_task_has_its_reason_and_attempt)
 		int slot;
 		uint32_t attempt;
 		struct exit_info exit;
-		const char *what, *expected;
+		const char *what;
+		uint32_t retried;
+		const char *expected;
 	} cases[] = {
-		{REASON_TIMED_OUT, 3, 2, {EXIT_SIGNAL, 15, NULL}, NULL,
+		{REASON_FAILED, 3, 2, {0}, NULL, 0, "failed, attempt 2 of 4, not in retry.on"},
+		/* an operator skipped it, or closed its session */
+		{REASON_FAILED, 3, 2, {0}, NULL, 1u << REASON_FAILED, "failed, attempt 2 of 4"},
+		{REASON_SESSION_CLOSED, 3, 2, {0}, NULL, 0, "session-closed"},
+		{REASON_TIMED_OUT, 3, 2, {EXIT_SIGNAL, 15, NULL}, NULL, 0,
 			"timed-out (signal 15 (Terminated)), attempt 2 of 4, not in retry.on"},
-		{REASON_CRASHED, 3, 4, {EXIT_SIGNAL, 9, "over a limit"}, NULL,
+		{REASON_CRASHED, 3, 4, {EXIT_SIGNAL, 9, "over a limit"}, NULL, 0,
 			"crashed (signal 9 (Killed), over a limit), attempt 4 of 4"},
-		{REASON_TIMED_OUT, 3, 4, {EXIT_SIGNAL, 15, NULL}, NULL,
+		{REASON_TIMED_OUT, 3, 4, {EXIT_SIGNAL, 15, NULL}, NULL, 0,
 			"timed-out (signal 15 (Terminated)), attempt 4 of 4"},
-		{REASON_PROTOCOL, 3, 4, {EXIT_SIGNAL, 9, NULL}, "an unknown status",
+		{REASON_PROTOCOL, 3, 4, {EXIT_SIGNAL, 9, NULL}, "an unknown status", 0,
 			"protocol-error (an unknown status), attempt 4 of 4"},
-		{REASON_REJECTED, 3, 1, {0}, NULL, "rejected, attempt 1 of 4"},
-		{REASON_TOO_LARGE, -1, 1, {0}, NULL,
+		{REASON_REJECTED, 3, 1, {0}, NULL, 0, "rejected, attempt 1 of 4"},
+		{REASON_TOO_LARGE, -1, 1, {0}, NULL, 0,
 			"too-large (a body of 0 bytes; with its headers it is over max_body, 16, "
 			"and 1 MiB)"},
 	};
@@ -218,6 +224,7 @@ START_TEST(a_given_up_task_has_its_reason_and_attempt)
 			.reason = cases[i].reason,
 			.attempt = cases[i].attempt,
 			.attempts = 4,
+			.retried = cases[i].retried,
 			.exit = cases[i].exit,
 			.what = cases[i].what};
 		snprintf(expected, sizeof expected,

@@ -125,9 +125,11 @@ static void rig_on_tell(void *io, const struct notice *notice)
 		rig->latest_life = notice->life;
 	if (notice->what)
 		rig->what = notice->what;
-	if (notice->output)
+	if (notice->output) {
+		rig->status = notice->output->status;
 		snprintf(
 			rig->detail, sizeof rig->detail, "%.*s", TEXT_ARGS(notice->output->detail));
+	}
 	if (notice->reason) {
 		rig->reason = notice->reason;
 		rig->attempt = notice->attempt;

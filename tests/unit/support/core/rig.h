@@ -35,6 +35,7 @@ struct rig {
 	const char *what;     /* of the last notice with a text */
 	char detail[160];     /* of the last notice with an output */
 	enum reason reason;   /* of the last notice that had one */
+	int32_t status;       /* of the last notice that had an output */
 	uint32_t attempt;     /* of that one */
 	uint64_t culprit;     /* of the last notice about a worker with open tasks: the tag of its
 				 task, 0: nobody knows which one is the cause */
