@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #define EVENTS                                                                                     \
-	(IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |       \
-		IN_EXCL_UNLINK)
+	(IN_CLOSE_WRITE | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |        \
+		IN_ONLYDIR | IN_EXCL_UNLINK)
 #define BUFFER_SIZE (16 * 1024)
 
 struct watched {
@@ -37,6 +37,7 @@ struct source_watch {
 	size_t count, space;
 	char *changed; /* NULL: nothing is to be reported */
 	bool has_others;
+	bool is_moved; /* changed has another name by now */
 	mtime first;
 	void (*on_change)(void *ctx, const char *path, bool has_others);
 	void *ctx;
@@ -62,6 +63,24 @@ bool source_watch_is_source(const char *name)
 	return true;
 }
 
+bool source_watch_is_code(const char *name, bool is_executable)
+{
+	static const char *const languages[] = {".py", ".pyi", ".pyx", ".rb", ".erb", ".php", ".pl",
+		".pm", ".t", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue",
+		".lua", ".sh", ".bash", ".tcl", ".r", ".R", ".jl", ".go", ".rs", ".zig", ".nim",
+		".d", ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".swift",
+		".java", ".kt", ".kts", ".scala", ".groovy", ".clj", ".cljs", ".edn", ".cs", ".fs",
+		".vb", ".ml", ".mli", ".hs", ".ex", ".exs", ".eex", ".erl", ".hrl", ".lisp", ".scm",
+		".rkt", ".sql", ".proto", NULL};
+	static const char *const others[] = {".so", ".jar", ".class", ".beam", ".dll", ".wasm",
+		".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".mustache", ".hbs", ".html", ".yaml",
+		".yml", ".toml", ".ini", ".cfg", ".conf", ".env", NULL};
+	const char *end = strrchr(name, '.');
+
+	return is_executable || (end && (languages[text_index(text_from(end), languages)] ||
+						others[text_index(text_from(end), others)]));
+}
+
 mtime source_watch_wait(mtime first, mtime now)
 {
 	mtime left = first + SOURCE_WATCH_LIMIT - now;
@@ -69,7 +88,23 @@ mtime source_watch_wait(mtime first, mtime now)
 	return left < 0 ? 0 : mtime_min(left, SOURCE_WATCH_QUIET);
 }
 
-static void record_change(struct source_watch *watch, const char *path)
+/* Of what is gone, another one has taken the place: editors write a file beside it and rename. */
+static void name_change(struct source_watch *watch, const char *path)
+{
+	bool is_better =
+		watch->is_moved || (access(path, F_OK) == 0 && access(watch->changed, F_OK) != 0);
+
+	if (!is_better) {
+		watch->has_others = true;
+		return;
+	}
+	watch->has_others = watch->has_others || !watch->is_moved;
+	free(watch->changed);
+	watch->changed = strdup(path);
+}
+
+/* is_moved: it has no longer this name. */
+static void record_change(struct source_watch *watch, const char *path, bool is_moved)
 {
 	mtime now = clock_now();
 
@@ -78,8 +113,10 @@ static void record_change(struct source_watch *watch, const char *path)
 		watch->has_others = false;
 		watch->first = now;
 	} else if (strcmp(watch->changed, path) != 0) {
-		watch->has_others = true;
+		name_change(watch, path);
 	}
+	if (watch->changed && strcmp(watch->changed, path) == 0)
+		watch->is_moved = is_moved;
 	loop_start_timer(watch->loop, &watch->quiet, source_watch_wait(watch->first, now));
 }
 
@@ -191,6 +228,15 @@ static void forget_tree(struct source_watch *watch, const char *folder)
 	}
 }
 
+/* Below a folder of the command line. A link may be to anything. */
+static bool is_code(const char *path, const struct stat *status)
+{
+	bool is_executable = S_ISREG(status->st_mode) && (status->st_mode & S_IXUSR);
+
+	return S_ISLNK(status->st_mode) ||
+	       source_watch_is_code(strrchr(path, '/') + 1, is_executable);
+}
+
 static bool watch_tree(struct source_watch *watch, const char *folder, bool is_start);
 
 /* A member of a folder that is watched from now on. What is found later is a change: it may have
@@ -203,8 +249,8 @@ static bool watch_member(struct source_watch *watch, const char *path, bool is_s
 		return true; /* gone again */
 	if (S_ISDIR(status.st_mode))
 		return watch_tree(watch, path, is_start);
-	if (!is_start)
-		record_change(watch, path);
+	if (!is_start && is_code(path, &status))
+		record_change(watch, path, false);
 	return true;
 }
 
@@ -258,38 +304,51 @@ static bool watch_path(struct source_watch *watch, const char *given)
 
 /* ---------- events ---------- */
 
-static void on_member(struct source_watch *watch, const char *path, uint32_t mask)
+/* is_given: the file is one of the command line. A linker makes a program executable after it has
+ * written it. */
+static void on_file(struct source_watch *watch, const char *path, uint32_t mask, bool is_given)
 {
-	struct stat status;
+	struct stat status = {.st_mode = S_IFREG};
+	bool is_there = lstat(path, &status) == 0;
 
-	if (mask & IN_ISDIR) {
-		if (mask & (IN_DELETE | IN_MOVED_FROM))
-			forget_tree(watch, path);
-		else
-			(void)watch_tree(watch, path, false);
-		return;
-	}
 	/* A new file is still to be written; but a link is complete. */
-	if ((mask & IN_CREATE) && (lstat(path, &status) != 0 || S_ISREG(status.st_mode)))
+	if ((mask & IN_CREATE) && S_ISREG(status.st_mode))
 		return;
-	record_change(watch, path);
+	if ((mask & IN_ATTRIB) && (!is_there || !(status.st_mode & S_IXUSR)))
+		return;
+	if (is_given || is_code(path, &status))
+		record_change(watch, path, mask & IN_MOVED_FROM);
+}
+
+static void on_member(struct source_watch *watch, const char *path, uint32_t mask, bool is_given)
+{
+	if (!(mask & IN_ISDIR))
+		on_file(watch, path, mask, is_given);
+	else if (mask & (IN_DELETE | IN_MOVED_FROM))
+		forget_tree(watch, path);
+	else if (mask & (IN_CREATE | IN_MOVED_TO))
+		(void)watch_tree(watch, path, false);
 }
 
 /* The list of folders may change meanwhile, so that its strings are copied. */
 static void on_named(struct source_watch *watch, const struct inotify_event *event)
 {
 	char *path = NULL;
+	bool is_given = false;
 
-	for (size_t i = 0; i < watch->count && !path; i++) {
+	for (size_t i = 0; i < watch->count; i++) {
 		const struct watched *watched = &watch->watched[i];
 
-		if (watched->id == event->wd &&
-			(watched->only ? strcmp(watched->only, event->name) == 0
-				       : source_watch_is_source(event->name)))
+		if (watched->id != event->wd ||
+			(watched->only ? strcmp(watched->only, event->name) != 0
+				       : !source_watch_is_source(event->name)))
+			continue;
+		is_given = is_given || watched->only;
+		if (!path)
 			path = join(watched->folder, event->name);
 	}
 	if (path)
-		on_member(watch, path, event->mask);
+		on_member(watch, path, event->mask, is_given);
 	free(path);
 }
 
@@ -331,7 +390,7 @@ static void start_over(struct source_watch *watch)
 	struct source_watch before = *watch; /* of which the list is used */
 	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 
-	record_change(watch, "a source file");
+	record_change(watch, "a source file", false);
 	if (fd < 0) {
 		log_error("some changes of source files were lost, and new folders may be "
 			  "unwatched: %s",

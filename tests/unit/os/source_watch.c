@@ -106,6 +106,22 @@ START_TEST(sources_are_told_from_what_lies_beside_them)
 }
 END_TEST
 
+START_TEST(code_is_told_from_what_workers_write)
+{
+	static const char *const code[] = {"worker.py", "worker.min.js", "x.pyx", "main.go",
+		"lib.so", "page.html", "settings.yaml", "query.sql"};
+	static const char *const others[] = {"out.log", "out.log.1", "result.json", "table.csv",
+		"notes.txt", "worker.pid", "data.db", "data.db-journal", "core", "1234",
+		"sedHLGO5G", "picture.png", "worker.py.bak"};
+
+	for (size_t i = 0; i < sizeof code / sizeof *code; i++)
+		ck_assert_msg(source_watch_is_code(code[i], false), "%s", code[i]);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		ck_assert_msg(!source_watch_is_code(others[i], false), "%s", others[i]);
+	ck_assert(source_watch_is_code("worker", true));
+}
+END_TEST
+
 START_TEST(a_burst_ends_when_it_is_quiet_or_lasts_long)
 {
 	mtime first = 5 * MTIME_SECOND;
@@ -135,6 +151,51 @@ START_TEST(every_way_to_save_is_noticed)
 	ck_assert_int_eq(symlink("worker.py", in_folder("link.py")), 0);
 	expect_report("link.py");
 	ck_assert_int_eq(reports, 4);
+}
+END_TEST
+
+/* As a worker does, which would restart without end. */
+START_TEST(what_workers_write_is_no_change)
+{
+	open_watch(folder);
+	write_file("out.log");
+	write_file("1234");
+	make_folder("results");
+	write_file("results/a.json");
+	write_file("worker.py");
+	expect_report("worker.py");
+	ck_assert(!had_others);
+	ck_assert_int_eq(reports, 1);
+}
+END_TEST
+
+/* A linker writes it first. */
+START_TEST(program_is_a_change_when_it_can_be_executed)
+{
+	open_watch(folder);
+	write_file("worker");
+	ck_assert_int_eq(chmod(in_folder("worker"), 0755), 0);
+	expect_report("worker");
+	write_file("worker");
+	expect_report("worker");
+	ck_assert_int_eq(reports, 2);
+}
+END_TEST
+
+/* Also where the file beside it looks like code. */
+START_TEST(file_that_is_still_there_is_named)
+{
+	write_file("worker.py");
+	open_watch(folder);
+	write_file("new.py");
+	move("new.py", "worker.py");
+	expect_report("worker.py");
+	ck_assert(!had_others);
+	write_file("gone.py");
+	ck_assert_int_eq(unlink(in_folder("gone.py")), 0);
+	write_file("worker.py");
+	expect_report("worker.py");
+	ck_assert(had_others);
 }
 END_TEST
 
@@ -320,9 +381,12 @@ static Suite *source_watch_suite(void)
 	TCase *files = tcase_create("files");
 
 	UNIT_CASE(suite, "decisions", sources_are_told_from_what_lies_beside_them,
-		a_burst_ends_when_it_is_quiet_or_lasts_long);
+		code_is_told_from_what_workers_write, a_burst_ends_when_it_is_quiet_or_lasts_long);
 	tcase_add_checked_fixture(files, set_up, tear_down);
 	tcase_add_test(files, every_way_to_save_is_noticed);
+	tcase_add_test(files, what_workers_write_is_no_change);
+	tcase_add_test(files, program_is_a_change_when_it_can_be_executed);
+	tcase_add_test(files, file_that_is_still_there_is_named);
 	tcase_add_test(files, a_burst_is_one_report);
 	tcase_add_test(files, folders_may_come_move_and_go);
 	tcase_add_test(files, a_single_file_is_watched);
