@@ -100,6 +100,25 @@ static const char *refused_text(const struct channel_refusal *refusal)
 	return refusal->kind ? refusal->text : NULL;
 }
 
+/* Of the workers that wait for it, also where the last ones did not fail. */
+static mtime next_start(const struct pool_runtime *runtime)
+{
+	mtime first = MTIME_NEVER;
+
+	for (uint16_t i = 0; i < pool_slot_count(runtime->pool); i++)
+		first = mtime_min(first, pool_slot_facts(runtime->pool, i).next_start);
+	return first;
+}
+
+/* None is ready. */
+static void judge_workers(
+	struct health *health, const struct pool_runtime *runtime, const struct pool_facts *facts)
+{
+	health->causes |= bit(facts->failing > 0 ? HEALTH_CRASH_LOOP : HEALTH_NO_WORKER);
+	if (facts->failing == 0)
+		health->crash_loop.next_start = next_start(runtime);
+}
+
 static void judge_state(struct health *health, const struct pool_runtime *runtime,
 	const struct pool_facts *facts, bool is_up)
 {
@@ -116,7 +135,7 @@ static void judge_state(struct health *health, const struct pool_runtime *runtim
 	if (facts->state == POOL_IS_PAUSED)
 		health->causes |= bit(HEALTH_PAUSED);
 	else if (facts->ready == 0)
-		health->causes |= bit(facts->failing > 0 ? HEALTH_CRASH_LOOP : HEALTH_NO_WORKER);
+		judge_workers(health, runtime, facts);
 	else if (is_up && facts->state != POOL_IS_STANDBY &&
 		 !consumer_is_consuming(runtime->consumer))
 		health->causes |= bit(HEALTH_NO_CONSUMER);
@@ -265,11 +284,37 @@ static void append_connection(struct buf *out, const char *what, const char *fai
 	buf_printf(out, "no %s connection to the broker%s%s", what, *failure ? ": " : "", failure);
 }
 
+static void append_last_death(struct buf *out, const struct last_death *last)
+{
+	char exit[EXIT_TEXT_SIZE], span[SPAN_TEXT_SIZE];
+
+	buf_printf(out, ", last %s ago: %s", span_text(clock_now() - last->at, span),
+		exit_text(&last->exit, last->why, exit));
+}
+
+static void append_next_start(struct buf *out, mtime next_start)
+{
+	char span[SPAN_TEXT_SIZE];
+	mtime now = clock_now();
+
+	buf_printf(out, "; next start in %s",
+		span_text(next_start > now ? next_start - now : 0, span));
+}
+
+/* A worker that did something before it ended has not failed, and waits for its next start. */
+static void append_no_worker(struct buf *out, const struct crash_loop *loop)
+{
+	buf_append_text(out, TEXT("no worker is ready"));
+	if (!loop->last || loop->last->exit.kind == EXIT_NONE || loop->next_start == MTIME_NEVER)
+		return;
+	buf_append_text(out, TEXT(": its workers ended"));
+	append_last_death(out, loop->last);
+	append_next_start(out, loop->next_start);
+}
+
 /* One failure is not a loop yet. */
 static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 {
-	char exit[EXIT_TEXT_SIZE], span[SPAN_TEXT_SIZE];
-	mtime now = clock_now();
 
 	buf_printf(out, "%s%u of %u worker%s failed", loop->failures > 1 ? "crash loop: " : "",
 		loop->failing, loop->wanted, loop->wanted == 1 ? "" : "s");
@@ -277,11 +322,9 @@ static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 		buf_printf(out, "%s %u times in a row", loop->failing > 1 ? " up to" : "",
 			loop->failures);
 	if (loop->last->exit.kind != EXIT_NONE)
-		buf_printf(out, ", last %s ago: %s", span_text(now - loop->last->at, span),
-			exit_text(&loop->last->exit, loop->last->why, exit));
+		append_last_death(out, loop->last);
 	if (loop->next_start != MTIME_NEVER)
-		buf_printf(out, "; next start in %s",
-			span_text(loop->next_start > now ? loop->next_start - now : 0, span));
+		append_next_start(out, loop->next_start);
 }
 
 /* A queue of another name has to be given to the command. */
@@ -431,7 +474,7 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 		buf_append_text(out, TEXT("paused by an operator"));
 		break;
 	case HEALTH_NO_WORKER:
-		buf_append_text(out, TEXT("no worker is ready"));
+		append_no_worker(out, &health->crash_loop);
 		break;
 	case HEALTH_CRASH_LOOP:
 		append_crash_loop(out, &health->crash_loop);

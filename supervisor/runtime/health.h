@@ -80,7 +80,7 @@ struct health {
 		unsigned failing, wanted; /* workers */
 		unsigned failures;        /* in a row, of the worst one */
 		const struct last_death *last;
-		mtime next_start; /* MTIME_NEVER: none is planned */
+		mtime next_start; /* MTIME_NEVER: none is planned. Also of HEALTH_NO_WORKER */
 	} crash_loop;
 };
 

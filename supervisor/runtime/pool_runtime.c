@@ -456,7 +456,8 @@ void pool_runtime_log_state(const struct pool_runtime *runtime, mtime now)
 
 	struct session_counts sessions = pool_session_counts(runtime->pool);
 
-	report_log_state(&runtime->report, &facts, &counts, pool_runtime_backlog(runtime), now);
+	report_log_state(&runtime->report, pool_runtime_state_name(runtime), &facts, &counts,
+		pool_runtime_backlog(runtime), now);
 	if (runtime->pool_config.session.is_on)
 		report_log_sessions(&runtime->report, &sessions, now);
 }
@@ -472,6 +473,19 @@ enum queue_type pool_runtime_queue_type(const struct pool_runtime *runtime)
 		return QUEUE_TYPE_QUORUM;
 	return runtime->consume_link ? consume_link_queue_type(runtime->consume_link)
 				     : QUEUE_TYPE_UNKNOWN;
+}
+
+/* To the core, a queue that is refused and a broker that does not answer are the same. */
+const char *pool_runtime_state_name(const struct pool_runtime *runtime)
+{
+	enum pool_state state = pool_facts(runtime->pool).state;
+	bool is_refused = consumer_refusal(runtime->consumer)->kind ||
+			  consumer_order(runtime->consumer) == QUEUE_ORDER_NONE;
+
+	return state == POOL_IS_CONNECTING && is_refused && runtime->consume_link &&
+			       consume_link_facts(runtime->consume_link).is_up
+		       ? "not consuming"
+		       : pool_state_name(state);
 }
 
 enum queue_durability pool_runtime_queue_durability(const struct pool_runtime *runtime)

@@ -98,6 +98,8 @@ const struct backlog *pool_runtime_dead_letters(const struct pool_runtime *);
 /* As far as it could be found out. */
 enum queue_type pool_runtime_queue_type(const struct pool_runtime *);
 enum queue_durability pool_runtime_queue_durability(const struct pool_runtime *);
+/* pool_state_name, and "not consuming" where the broker is connected and the queue is refused. */
+const char *pool_runtime_state_name(const struct pool_runtime *);
 /* The pid of the process in the slot; 0: none. */
 pid_t pool_runtime_slot_pid(const struct pool_runtime *, uint16_t slot);
 

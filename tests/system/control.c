@@ -240,6 +240,19 @@ START_TEST(crash_loop_is_not_ready)
 }
 END_TEST
 
+static void await_text(const char *path, const char *text)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	char *answer = control_get(path, 200);
+
+	while (!strstr(answer, text)) {
+		fixture_poll(deadline, 20, text);
+		free(answer);
+		answer = control_get(path, 200);
+	}
+	free(answer);
+}
+
 /* Connected and with workers, but it cannot consume. */
 START_TEST(missing_queue_is_not_ready)
 {
@@ -248,6 +261,7 @@ START_TEST(missing_queue_is_not_ready)
 	client_delete(fixture.client, fixture.queue);
 	control_await("/readyz", 503);
 	control_expect_text(control_get("/readyz", 503), "not consuming");
+	await_text("/v1/pools", "\"state\":\"not consuming\"");
 	control_expect_text(control_get("/metrics", 200), "wpool_ready 0\n");
 	ck_assert(metric(control_get("/metrics", 200), "wpool_not_ready",
 			  "reason=\"no-consumer\"") == 1);

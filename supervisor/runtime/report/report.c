@@ -119,8 +119,9 @@ void report_notice(struct report *report, const struct notice *notice)
 
 /* ---------- state and summary ---------- */
 
-void report_log_state(const struct report *report, const struct pool_facts *facts,
-	const struct slot_counts *counts, const struct backlog *backlog, mtime now)
+void report_log_state(const struct report *report, const char *state,
+	const struct pool_facts *facts, const struct slot_counts *counts,
+	const struct backlog *backlog, mtime now)
 {
 	const uint16_t *slots = counts->by_state;
 	const uint64_t *totals = report->statistics.counts;
@@ -135,8 +136,8 @@ void report_log_state(const struct report *report, const struct pool_facts *fact
 		"%s; workers: %u wanted, %u ready, %u of them busy, %u starting, %u waiting to start, "
 		"%u leaving%s; backlog: %s; tasks: %u with workers, %u waiting%s, %u unacked (window "
 		"%u), %zu unconfirmed; %s%s%s; %llu done, %llu retried, %llu given up",
-		pool_state_name(facts->state), facts->wanted, facts->ready, counts->busy,
-		slots[LIFE_STARTING], slots[LIFE_WAITING] + slots[LIFE_IN_LINE],
+		state, facts->wanted, facts->ready, counts->busy, slots[LIFE_STARTING],
+		slots[LIFE_WAITING] + slots[LIFE_IN_LINE],
 		slots[LIFE_QUITTING] + slots[LIFE_STOPPING] + slots[LIFE_KILLED],
 		facts->is_rolling ? ", being replaced one by one" : "", waiting, facts->in_pipes,
 		facts->waiting, suspects, facts->unacked, facts->window, facts->unconfirmed,

@@ -29,8 +29,8 @@ void report_notice(struct report *, const struct notice *);
 void report_log_summary(const struct report *, bool is_cut_short);
 
 /* Log the state of a pool. backlog: in the broker; NULL: unknown. */
-void report_log_state(const struct report *, const struct pool_facts *, const struct slot_counts *,
-	const struct backlog *backlog, mtime now);
+void report_log_state(const struct report *, const char *state, const struct pool_facts *,
+	const struct slot_counts *, const struct backlog *backlog, mtime now);
 /* The same for the sessions of a pool that has some. */
 void report_log_sessions(const struct report *, const struct session_counts *, mtime now);
 

@@ -191,13 +191,30 @@ START_TEST(a_crash_loop_is_reported_with_count_and_exit)
 }
 END_TEST
 
+/* It had done tasks, so that it did not fail at its start. */
+START_TEST(the_end_of_the_only_worker_is_reported)
+{
+	struct last_death last = {
+		.exit = {.kind = EXIT_SIGNAL, .number = 9}, .at = clock_now() - 5 * MTIME_MINUTE};
+	struct health health = {.crash_loop = {0, 1, 0, &last, clock_now() - MTIME_SECOND}};
+	const char *begin = "no worker is ready: its workers ended, last 5 min ago: signal 9";
+	struct text text = text_from(text_of_cause(&health, HEALTH_NO_WORKER));
+
+	ck_assert_msg(text_starts(text, text_from(begin)), "%s", text.ptr);
+	ck_assert_msg(text_ends(text, TEXT("; next start in 0 ms")), "%s", text.ptr);
+	health.crash_loop.next_start = MTIME_NEVER; /* it is starting */
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_WORKER), "no worker is ready");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/health");
 	UNIT_CASE(s, "sentences", each_cause_has_a_sentence, a_sentence_stays_one_line,
 		a_pool_that_fails_most_tasks_is_warned_of,
 		a_pool_that_waits_to_replace_another_says_so,
-		a_crash_loop_is_reported_with_count_and_exit);
+		a_crash_loop_is_reported_with_count_and_exit,
+		the_end_of_the_only_worker_is_reported);
 	return s;
 }
 
