@@ -388,11 +388,15 @@ void check_pool(struct draft *draft, bool is_for_other_process)
 void check_name_is_new(struct draft *draft, const struct config_pool *pools, size_t count)
 {
 	const struct config_pool *pool = draft->base;
+	char shown[PROBLEMS_QUOTED_SIZE];
 	for (size_t i = 0; pool->name && i + 1 < count; i++) {
 		if (pools[i].name && strcmp(pools[i].name, pool->name) == 0) {
 			problems_add(draft->problems, draft_place(draft, "name"),
-				"%sname is also the name of pools[%zu]; each pool needs its own",
-				draft->prefix, i);
+				"%sname is %s, as that of pools[%zu]; %s", draft->prefix,
+				problems_quote(text_from(pool->name), shown), i,
+				draft_given(draft, "name")
+					? "each pool needs its own"
+					: "it comes from the queue, so set name");
 			return;
 		}
 	}

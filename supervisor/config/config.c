@@ -124,6 +124,7 @@ static void load_pool(
 	struct config_pool *pool = new_pool(load);
 	if (!pool)
 		return;
+	pool->line = node->line;
 	draft_init(&draft, SETTING_POOL, pool, load->problems,
 		place_line(load->flags->file, node->line));
 	draft.secrets = load->config->secrets;

@@ -37,12 +37,12 @@ struct config_delays {
 };
 
 struct config_pool {
-	char *name; /* default: derived from the queue's name */
-	char *queue;
-	char **command;  /* NULL-terminated, at least one */
-	char *cwd;       /* or NULL, like those that follow */
-	char **env;      /* "NAME=value" */
-	char **env_pass; /* "auto", "all", "none", names, beginnings with a "*" */
+	size_t line;        /* where it begins in the file; 0: it is in none */
+	char *name, *queue; /* the default of name is derived from queue */
+	char **command;     /* NULL-terminated, at least one */
+	char *cwd;          /* or NULL, like those that follow */
+	char **env;         /* "NAME=value" */
+	char **env_pass;    /* "auto", "all", "none", names, beginnings with a "*" */
 	char *user, *group, *umask;
 	char **rlimits; /* "name=value" */
 	int64_t nice;

@@ -31,7 +31,7 @@ void exposure_add_file(const struct exposure_file *file, struct problems *proble
 		remedy = "o-rwx";
 	}
 	if (who)
-		problems_add_warning(problems, "%s: %s can %s %s; chmod %s %s", file->path, who,
+		problems_add_warning(problems, 0, "%s: %s can %s %s; chmod %s %s", file->path, who,
 			does, file->what, remedy, file->path);
 }
 
@@ -112,11 +112,11 @@ static void add_broker(const struct broker_url *url, struct problems *problems)
 {
 	if (!url->tls && !url->external && (url->password_file || *url->password) &&
 		!is_this_machine(url->host))
-		problems_add_warning(problems,
+		problems_add_warning(problems, 0,
 			"broker.url: the password goes to %s without encryption; amqps:// encrypts it",
 			url->host);
 	if (url->tls && !url->verify)
-		problems_add_warning(problems,
+		problems_add_warning(problems, 0,
 			"broker.url: verify_none takes any certificate for that of %s, so the "
 			"password may go to another machine; verify_peer checks it",
 			url->host);
@@ -134,11 +134,11 @@ static void add_root(const struct config *config, struct problems *problems)
 			count++;
 		}
 	if (count == 1)
-		problems_add_warning(problems,
+		problems_add_warning(problems, config->pools[first].line,
 			"pools[%zu].user: its workers run as root; give them a user of their own",
 			first);
 	else if (count > 1)
-		problems_add_warning(problems,
+		problems_add_warning(problems, config->pools[first].line,
 			"pools[%zu].user: its workers and those of %zu further pool%s run as root; give "
 			"them a user of their own",
 			first, count - 1, count == 2 ? "" : "s");
@@ -191,13 +191,13 @@ void exposure_add_warnings(const struct config *config, const char *file, struct
 	if (geteuid() == 0)
 		add_root(config, problems);
 	if (listen_parse(text_from(config->http_listen), &address) && is_every_address(&address))
-		problems_add_warning(problems,
+		problems_add_warning(problems, 0,
 			"http.listen: %s shows pools, workers and figures to every machine that "
 			"reaches this one; 127.0.0.1 shows them to this machine",
 			config->http_listen);
 	if (config->http_token_file && listen_parse(text_from(config->http_listen), &address) &&
 		!is_loopback(&address))
-		problems_add_warning(problems,
+		problems_add_warning(problems, 0,
 			"http.token_file: the token goes to %s without encryption; listen at "
 			"127.0.0.1 behind a proxy that has TLS",
 			config->http_listen);

@@ -19,7 +19,8 @@ static void append_place(struct buf *out, struct place place)
 }
 
 /* Append a copy of message, and release message. */
-static void append_problem(struct problems *problems, struct buf *message, bool is_in_file)
+static void append_problem(
+	struct problems *problems, struct buf *message, bool is_in_file, size_t line)
 {
 	struct text text = buf_text(message);
 	char *copy = message->failed ? NULL : strndup(text.ptr, text.len);
@@ -27,7 +28,7 @@ static void append_problem(struct problems *problems, struct buf *message, bool 
 		copy ? realloc(problems->list, (problems->count + 1) * sizeof *list) : NULL;
 	if (list) {
 		problems->list = list;
-		list[problems->count++] = (struct problem){copy, is_in_file};
+		list[problems->count++] = (struct problem){copy, is_in_file, line};
 	} else {
 		problems->memory = true;
 		free(copy);
@@ -65,10 +66,10 @@ void problems_add(struct problems *problems, struct place place, const char *for
 		buf_append_text(&message, TEXT("there is more"));
 	}
 	problems->found_typed += place.is_typed;
-	append_problem(problems, &message, place.is_in_file);
+	append_problem(problems, &message, place.is_in_file, 0);
 }
 
-void problems_add_warning(struct problems *problems, const char *format, ...)
+void problems_add_warning(struct problems *problems, size_t line, const char *format, ...)
 {
 	struct buf message;
 	va_list args;
@@ -76,7 +77,7 @@ void problems_add_warning(struct problems *problems, const char *format, ...)
 	va_start(args, format);
 	buf_vprintf(&message, format, args);
 	va_end(args);
-	append_problem(problems, &message, false);
+	append_problem(problems, &message, false, line);
 }
 
 enum rc problems_verdict(const struct problems *problems)

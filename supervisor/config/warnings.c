@@ -144,8 +144,8 @@ void warnings_add_variables(const struct variable_uses *uses, struct problems *p
 		buf_clear(&reason);
 		append_reason(uses, name, &reason);
 		if (buf_len(&reason) > 0)
-			problems_add_warning(problems, "%.*s has no effect, %.*s", TEXT_ARGS(name),
-				TEXT_ARGS(buf_text(&reason)));
+			problems_add_warning(problems, 0, "%.*s has no effect, %.*s",
+				TEXT_ARGS(name), TEXT_ARGS(buf_text(&reason)));
 		problems->memory |= reason.failed;
 	}
 	buf_release(&reason);
@@ -159,7 +159,7 @@ void warnings_add_broker(char *const *environment, struct problems *problems)
 		const char *value = environment_value(environment, *name);
 		if (value && !is_of_service(text_from(*name), text_from(value)))
 			problems_add_warning(
-				problems, "%s has no effect, because AMQP_URL is set", *name);
+				problems, 0, "%s has no effect, because AMQP_URL is set", *name);
 	}
 }
 
@@ -169,7 +169,7 @@ void warnings_add_empty_places(const struct config *config, struct problems *pro
 		const struct config_pool *pool = &config->pools[i];
 		int64_t places = pool->workers_max * pool->concurrency;
 		if (pool->concurrency > 1 && places > CONFIG_PREFETCH_MAX)
-			problems_add_warning(problems,
+			problems_add_warning(problems, pool->line,
 				"pools[%zu].concurrency: %" PRId64 " workers with %" PRId64
 				" tasks each are %" PRId64 " places, but one channel holds %d "
 				"messages: the others stay empty",
@@ -177,7 +177,7 @@ void warnings_add_empty_places(const struct config *config, struct problems *pro
 				CONFIG_PREFETCH_MAX);
 		if (pool->concurrency > 1 && pool->prefetch > 0 && pool->prefetch < places &&
 			pool->prefetch < CONFIG_PREFETCH_MAX)
-			problems_add_warning(problems,
+			problems_add_warning(problems, pool->line,
 				"pools[%zu].prefetch: %" PRId64
 				" messages are fewer than the %" PRId64 " places of %" PRId64
 				" workers with a concurrency of %" PRId64 ": the others stay empty",
@@ -185,26 +185,26 @@ void warnings_add_empty_places(const struct config *config, struct problems *pro
 	}
 }
 
-static void add_over_ack_timeout(
-	struct problems *problems, size_t pool, const char *key, mtime limit)
+static void add_over_ack_timeout(const struct config *config, size_t i, const char *key,
+	mtime limit, struct problems *problems)
 {
 	if (limit == MTIME_NEVER || limit < CONFIG_ACK_TIMEOUT)
 		return;
-	problems_add_warning(problems,
+	problems_add_warning(problems, config->pools[i].line,
 		"pools[%zu].%s: a broker takes back what is not acked for 30min (its "
 		"consumer_timeout, by default), and the time before a task begins counts: such a "
 		"task would be begun again and again",
-		pool, key);
+		i, key);
 }
 
 void warnings_add_limits(const struct config *config, struct problems *problems)
 {
 	for (size_t i = 0; i < config->pool_count; i++) {
 		const struct config_pool *pool = &config->pools[i];
-		add_over_ack_timeout(problems, i, "limits.soft", pool->limits.soft);
-		add_over_ack_timeout(problems, i, "limits.hard", pool->limits.hard);
+		add_over_ack_timeout(config, i, "limits.soft", pool->limits.soft, problems);
+		add_over_ack_timeout(config, i, "limits.hard", pool->limits.hard, problems);
 		if (pool->limits.soft != MTIME_NEVER && pool->limits.soft >= pool->limits.hard)
-			problems_add_warning(problems,
+			problems_add_warning(problems, pool->line,
 				"pools[%zu].limits.soft is not below limits.hard, which ends the "
 				"worker before",
 				i);
@@ -219,13 +219,13 @@ void warnings_add_sessions(const struct config *config, struct problems *problem
 			continue;
 		if (session->max_active != MTIME_NEVER &&
 			session->max_active > session->max_sessions)
-			problems_add_warning(problems,
+			problems_add_warning(problems, config->pools[i].line,
 				"pools[%zu].session.max_active: %" PRId64
 				" is more than session.max_sessions (%" PRId64
 				"), which forgets idle sessions before",
 				i, session->max_active, session->max_sessions);
 		if (session->max_unacked_age >= CONFIG_ACK_TIMEOUT)
-			problems_add_warning(problems,
+			problems_add_warning(problems, config->pools[i].line,
 				"pools[%zu].session.max_unacked_age: a broker takes back what is "
 				"not acked for 30min (its consumer_timeout, by default); less is "
 				"needed",
@@ -237,9 +237,9 @@ void warnings_add_delivery_limits(const struct config *config, struct problems *
 {
 	for (size_t i = 0; i < config->pool_count; i++) {
 		const struct config_pool *pool = &config->pools[i];
-		if (pool->session.key &&
+		if (pool->session.key && pool->declare != CONFIG_DECLARE_ON &&
 			pool->session.delivery_limit == CONFIG_DELIVERY_LIMIT_UNKNOWN)
-			problems_add_warning(problems,
+			problems_add_warning(problems, pool->line,
 				"pools[%zu].session.delivery_limit is unknown, so no channel is "
 				"renewed for a message that has come back 10 times; `wpool "
 				"declare` shows the queue's own limit, `rabbitmqctl list_policies` "
@@ -256,8 +256,8 @@ void warnings_add_rights(const struct config *config, struct problems *problems)
 		buf_clear(&lack);
 		if (rights_append_missing(&config->pools[i].rights, &lack) ||
 			rights_append_unseen_strays(&config->pools[i].rights, &lack))
-			problems_add_warning(
-				problems, "pools[%zu].%.*s", i, TEXT_ARGS(buf_text(&lack)));
+			problems_add_warning(problems, config->pools[i].line, "pools[%zu].%.*s", i,
+				TEXT_ARGS(buf_text(&lack)));
 		problems->memory |= lack.failed;
 	}
 	buf_release(&lack);
@@ -291,7 +291,7 @@ void warnings_add_dead_letters(const struct config *config, struct problems *pro
 		const struct config_pool *const *other =
 			bsearch(pool->retry.dead_letter, sorted, count, sizeof *sorted, find_queue);
 		if (other && *other != pool && strcmp(pool->retry.dead_letter, "broker") != 0)
-			problems_add_warning(problems,
+			problems_add_warning(problems, pool->line,
 				"pools[%zu].retry.dead_letter: \"%s\" is the queue of pools[%td], "
 				"which works what is given up here as tasks of its own",
 				i, pool->retry.dead_letter, *other - config->pools);

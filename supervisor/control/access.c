@@ -42,6 +42,16 @@ void access_read_token(struct access_token *token, const struct config *config)
 	access_forget_token(token);
 }
 
+const char *access_token_problem(const struct config *config)
+{
+	struct access_token token = {.secret = ""};
+	const char *file = config->http_token_file;
+	const char *problem = file ? read_token(file, token.secret) : NULL;
+
+	access_forget_token(&token);
+	return problem;
+}
+
 void access_forget_token(struct access_token *token)
 {
 	explicit_bzero(token, sizeof *token);

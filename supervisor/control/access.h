@@ -23,6 +23,8 @@ struct access_token {
  * in it, the reason is logged. */
 void access_read_token(struct access_token *, const struct config *);
 void access_forget_token(struct access_token *);
+/* Why that would find no token; NULL: it would, or none is configured. */
+const char *access_token_problem(const struct config *);
 /* Whether the client is an operator. */
 bool access_is_operator(const struct access_token *, const struct http_request *);
 /* NULL, or why the request is refused, with *ret_status. */

@@ -42,18 +42,29 @@ static bool has_problem(const struct config_pool *pool, struct exit_info *ret_fa
 	return has_one;
 }
 
+static const char *folder_text(const struct config_pool *pool, const struct exit_info *failure,
+	char buffer[EXIT_TEXT_SIZE])
+{
+	snprintf(buffer, EXIT_TEXT_SIZE, "its folder (cwd) %s: %s", pool->cwd,
+		strerror(failure->number));
+	return buffer;
+}
+
 void command_check_add_warnings(const struct config *config, struct problems *problems)
 {
 	for (size_t i = 0; i < config->pool_count; i++) {
 		const struct config_pool *pool = &config->pools[i];
 		struct exit_info failure;
 		char exit[EXIT_TEXT_SIZE];
+		bool has_folder = !has_no_folder(pool, &failure);
 
-		if (has_no_folder(pool, &failure) || has_problem(pool, &failure))
-			problems_add_warning(problems,
-				"pool %s: no worker can be started (command \"%s\"): %s; it is tried "
-				"until one can",
-				pool->name, pool->command[0], exit_text(&failure, NULL, exit));
+		if (!has_folder || has_problem(pool, &failure))
+			problems_add_warning(problems, pool->line,
+				"pool %s: no worker can be started (command \"%s\"): %s; the start is "
+				"retried until one can",
+				pool->name, pool->command[0],
+				has_folder ? exit_text(&failure, NULL, exit)
+					   : folder_text(pool, &failure, exit));
 	}
 }
 
@@ -77,7 +88,7 @@ void command_check_add_group_limits(
 {
 	for (size_t i = 0; why && i < config->pool_count; i++)
 		if (has_group_limits(&config->pools[i]))
-			problems_add_warning(problems,
+			problems_add_warning(problems, config->pools[i].line,
 				"pool %s: limits.group_processes and limits.group_memory do not hold: %s; "
 				"a service of systemd with Delegate=yes has what they need",
 				config->pools[i].name, why);

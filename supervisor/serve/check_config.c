@@ -3,6 +3,7 @@
 #include "config/config.h"
 #include "config/exposure.h"
 #include "config/warnings.h"
+#include "control/access.h"
 #include "process/cgroups.h"
 #include "runtime/command_check.h"
 #include "tty/cli_options.h"
@@ -62,6 +63,28 @@ static int print_reference(void)
 	return exit_code;
 }
 
+static void print_warnings(const struct problems *problems, const char *file)
+{
+	for (size_t i = 0; i < problems->count; i++) {
+		const struct problem *problem = &problems->list[i];
+		if (problem->line)
+			console_print(stderr, "%s:%zu: warning: %s", file, problem->line,
+				problem->message);
+		else
+			console_print(stderr, "%s: warning: %s", file, problem->message);
+		fputc('\n', stderr);
+	}
+}
+
+static void add_token(const struct config *config, struct problems *problems)
+{
+	const char *problem = access_token_problem(config);
+	if (problem)
+		problems_add_warning(problems, 0,
+			"http.token_file %s: %s; no request over TCP would be an operator's",
+			config->http_token_file, problem);
+}
+
 static int check(const char *file)
 {
 	struct config_flags flags = {.is_for_other_process = true, .file = file};
@@ -75,10 +98,8 @@ static int check(const char *file)
 		command_check_add_group_limits(config, cgroups_why_no_limits(), &problems);
 		warnings_add_delivery_limits(config, &problems);
 		exposure_add_warnings(config, file, &problems);
-		for (size_t i = 0; i < problems.count; i++) {
-			console_print(stderr, "%s", problems.list[i].message);
-			fputc('\n', stderr);
-		}
+		add_token(config, &problems);
+		print_warnings(&problems, file);
 		buf_init(&out, OUTPUT_LIMIT);
 		config_print(config, &out);
 		exit_code = put_out(&out);

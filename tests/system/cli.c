@@ -547,6 +547,27 @@ START_TEST(configuration_error_names_file_and_line)
 }
 END_TEST
 
+START_TEST(warnings_name_file_and_line)
+{
+	static const struct {
+		const char *text, *words;
+	} cases[] = {
+		{"http: {listen: '127.0.0.1:0', token_file: /no/such/token}\n"
+		 "pools:\n- {queue: q, command: [true]}\n",
+			"wpool.yaml: warning: http.token_file /no/such/token: "},
+		{"pools:\n- {queue: q, command: [true]}\n"
+		 "- {queue: r, command: [cat], cwd: /no/such}\n",
+			"wpool.yaml:3: warning: pool r: no worker can be started (command \"cat\"): "
+			"its folder (cwd) /no/such: No such file or directory; the start is retried"},
+	};
+	char *path = scratch_path(fixture.folder, "wpool.yaml");
+	scratch_write(path, cases[_i].text);
+	const char *const arguments[] = {"check-config", path, NULL};
+	command_expect_text(proc_stderr(run(arguments, 0)), cases[_i].words);
+	free(path);
+}
+END_TEST
+
 START_TEST(check_config_hides_secrets)
 {
 	char *path = scratch_path(fixture.folder, "wpool.yaml");
@@ -583,6 +604,6 @@ int main(void)
 		{closed_standard_descriptors_do_no_harm, 1}, {broken_pipe_ends_command_quietly, 1},
 		{messages_that_close_the_channel_are_found, 1},
 		{password_is_hidden_in_process_list, 1},
-		{configuration_error_names_file_and_line, 6}, {check_config_hides_secrets, 1},
-		{sample_configuration_is_valid, 1});
+		{configuration_error_names_file_and_line, 6}, {warnings_name_file_and_line, 2},
+		{check_config_hides_secrets, 1}, {sample_configuration_is_valid, 1});
 }

@@ -139,9 +139,9 @@ START_TEST(missing_command_is_explained)
 	};
 	const char *const *program = programs[_i];
 	struct proc *serve = fixture_serve(NULL, (const char *const[]){program[0], NULL});
-	proc_expect(
-		serve, scratch_text("no worker can be started (command \"%s\"): %s; it is tried",
-			       program[0], program[1]));
+	proc_expect(serve,
+		scratch_text("no worker can be started (command \"%s\"): %s; the start is retried",
+			program[0], program[1]));
 	proc_expect(serve, scratch_text("no worker can be started (command \"%s\"): %s; the pool",
 				   program[0], program[1]));
 	ck_assert_ptr_null(strstr(proc_stderr(serve), "first line of input"));

@@ -110,11 +110,17 @@ bool list_read_log_rate(struct text t, int64_t max_lines, int64_t ret[2])
 
 bool list_append_size_problem(struct buf *out, struct text t)
 {
-	struct text rest = without_brackets(t);
+	struct text rest = without_brackets(t), second;
 	bool more = false;
 	if (rest.len > 0)
 		(void)take_member(&rest, &more);
-	return more && quantity_append_unit_problem(out, take_member(&rest, &more), QUANTITY_SIZE);
+	if (!more)
+		return false;
+	second = take_member(&rest, &more);
+	if (!more)
+		return quantity_append_unit_problem(out, second, QUANTITY_SIZE);
+	buf_append_text(out, TEXT(", which has more than two values"));
+	return true;
 }
 
 void list_append_log_rate(struct buf *out, const int64_t rate[2])

@@ -494,12 +494,12 @@ void value_append_needed(const struct setting *setting, struct buf *out)
 		break;
 	case SETTING_PAIRS:
 		buf_append_text(
-			out, TEXT("a map of names and values, in a variable NAME=VALUE words,"));
+			out, TEXT("a map of names and values (in a variable: NAME=VALUE words)"));
 		break;
 	case SETTING_BINDINGS:
 		buf_append_text(out,
-			TEXT("a list of maps with exchange, routing_key, headers, match, type, in a "
-			     "variable EXCHANGE=ROUTING_KEY words,"));
+			TEXT("a list of maps with exchange, routing_key, headers, match, type (in a "
+			     "variable: EXCHANGE=ROUTING_KEY words)"));
 		break;
 	case SETTING_SET:
 		buf_append_text(out, TEXT("a list out of "));

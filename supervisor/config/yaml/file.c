@@ -186,6 +186,34 @@ static void read_range(struct draft *draft, const struct setting *setting, const
 	set_and_release(draft, setting, node, &value, &written);
 }
 
+/* A map that is not {min: 2, max: 32}. */
+static void report_range(
+	struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	bool has_min = false, is_reported = false;
+	char shown[PROBLEMS_QUOTED_SIZE];
+	draft_note(draft, setting, place_of(draft, node));
+	for (const struct tree *member = node->first; member; member = member->next) {
+		bool is_min = strcmp(member->key, "min") == 0;
+		bool is_max = strcmp(member->key, "max") == 0;
+		has_min |= is_min;
+		if ((is_min || is_max) && member->kind == TREE_TEXT)
+			continue;
+		is_reported = true;
+		if (is_min || is_max)
+			problems_add(draft->problems, place_of(draft, member),
+				"%s%s.%s is %s; a number is needed", draft->prefix, setting->key,
+				member->key, kind_of(member));
+		else
+			problems_add(draft->problems, place_of(draft, member),
+				"%s%s: %s is unknown; there are min, max", draft->prefix,
+				setting->key, problems_quote(text_from(member->key), shown));
+	}
+	if (!is_reported)
+		problems_add(draft->problems, place_of(draft, node), "%s%s.%s is missing",
+			draft->prefix, setting->key, has_min ? "max" : "min");
+}
+
 static void read_setting(
 	struct draft *draft, const struct setting *setting, const struct tree *node)
 {
@@ -205,6 +233,8 @@ static void read_setting(
 		read_list(draft, setting, node);
 	else if (setting->type == SETTING_RANGE && is_min_and_max(node))
 		read_range(draft, setting, node);
+	else if (setting->type == SETTING_RANGE && node->kind == TREE_MAP)
+		report_range(draft, setting, node);
 	else if (node->kind != TREE_TEXT)
 		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
 	else

@@ -175,19 +175,26 @@ static enum rc on_event(struct reading *reading, const yaml_event_t *event)
 	}
 }
 
-/* True if the line is indented with a tab, which libyaml's messages seldom say. */
-static bool is_tabbed(struct text source, size_t line)
+/* A line without its end; empty: there is none. */
+static struct text source_line(struct text source, size_t line)
 {
-	const char *at = source.ptr, *end = source.ptr + source.len;
+	const char *at = source.ptr, *end = source.ptr + source.len, *newline;
 	for (; line > 1; line--) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		newline = memchr(at, '\n', (size_t)(end - at));
 		if (!newline)
-			return false;
+			return TEXT_NONE;
 		at = newline + 1;
 	}
-	while (at < end && *at == ' ')
-		at++;
-	return at < end && *at == '\t';
+	newline = memchr(at, '\n', (size_t)(end - at));
+	return text_of(at, (size_t)((newline ? newline : end) - at));
+}
+
+/* The line is indented with a tab, which libyaml's messages seldom say. */
+static bool is_tabbed(struct text line)
+{
+	while (line.len > 0 && *line.ptr == ' ')
+		line = text_of(line.ptr + 1, line.len - 1);
+	return text_starts(line, TEXT("\t"));
 }
 
 /* Write into buffer where the bracket, quote or block begins that is not closed on this line. */
@@ -204,6 +211,17 @@ static const char *begin_of(
 	return buffer;
 }
 
+/* Why it may be so. */
+static const char *hint_of(struct text source, const char *context, size_t line)
+{
+	struct text text = source_line(source, line);
+	if (is_tabbed(text))
+		return " (a tab? YAML is indented with blanks)";
+	if (strstr(context, "flow") && memmem(text.ptr, text.len, "${", 2))
+		return " (inside { } and [ ] a ${NAME} needs quotes: \"${NAME}\")";
+	return "";
+}
+
 static enum rc on_error(struct reading *reading)
 {
 	const yaml_parser_t *parser = &reading->parser;
@@ -215,7 +233,7 @@ static enum rc on_error(struct reading *reading)
 	char begin[BEGIN_SIZE];
 	problems_add(reading->problems, at(reading, line), "not YAML: %s%s%s%s%s", problem,
 		*context ? ", " : "", context, begin_of(reading, context, line, begin),
-		is_tabbed(reading->source, line) ? " (a tab? YAML is indented with blanks)" : "");
+		hint_of(reading->source, context, line));
 	return RC_MALFORMED;
 }
 

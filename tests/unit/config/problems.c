@@ -27,11 +27,12 @@ static const struct problem_case pool_cases[] = {
 	{"    workers: {max: '${N}', min: 1}\n",
 		"4: the variable N is not set; ${N:-default} would give it a default"},
 	{"    workers: {min: 1, most: 4}\n",
-		"4: pools[0].workers is a map; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
+		"4: pools[0].workers: \"most\" is unknown; there are min, max"},
 	{"    workers: {min: 1, max: [4]}\n",
-		"4: pools[0].workers is a map; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
-	{"    workers: {min: 1}\n",
-		"4: pools[0].workers is a map; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
+		"4: pools[0].workers.max is a list; a number is needed"},
+	{"    workers: {min: 1}\n", "4: pools[0].workers.max is missing"},
+	{"    workers: {max: 1}\n", "4: pools[0].workers.min is missing"},
+	{"    workers: {}\n", "4: pools[0].workers.min is missing"},
 	{"    workers:\n",
 		"4: pools[0].workers is empty; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: ''\n",
@@ -42,6 +43,10 @@ static const struct problem_case pool_cases[] = {
 		"4: pools[0].log_rate is \"[10, 1]\", which has no unit (kB, MB, GB, B, KiB, MiB, "
 		"GiB); a number from 1 to 1000000000, or a list of it "
 		"and of a size from 128KiB to 512MiB, such as [10000, 1MiB], is needed"},
+	{"    log_rate: [1, 2, 3]\n",
+		"4: pools[0].log_rate is \"[1, 2, 3]\", which has more than two values; a number "
+		"from 1 to 1000000000, or a list of it and of a size from 128KiB to 512MiB, such as "
+		"[10000, 1MiB], is needed"},
 	{"    limits: {slices: auto}\n",
 		"4: pools[0].limits.slices is \"auto\"; a number from 1 to 1000000000 is needed"},
 	{"    pipe: Path\n", "4: pools[0].pipe is \"Path\"; path, fifo or corefx is needed"},
@@ -135,11 +140,11 @@ static const struct problem_case pool_cases[] = {
 		"4: pools[0].queue_arguments: \"max-length\" is no argument of a queue: their names "
 		"begin with x-"},
 	{"    queue_arguments: [x]\n",
-		"4: pools[0].queue_arguments is a list; a map of names and values, in a variable "
-		"NAME=VALUE words, is needed"},
+		"4: pools[0].queue_arguments is a list; a map of names and values (in a variable: "
+		"NAME=VALUE words) is needed"},
 	{"    bindings: x\n",
 		"4: pools[0].bindings is no list; a list of maps with exchange, routing_key, headers, "
-		"match, type, in a variable EXCHANGE=ROUTING_KEY words, is needed"},
+		"match, type (in a variable: EXCHANGE=ROUTING_KEY words) is needed"},
 	{"    bindings: [x]\n",
 		"4: pools[0].bindings[0] is no map; keys are needed: exchange, routing_key, headers, "
 		"match, type"},
@@ -207,9 +212,9 @@ static const struct problem_case pool_cases[] = {
 	{"  - queue: r\n", "4: pools[1].command is missing"},
 	{"  - command: w\n", "4: pools[1].queue is missing"},
 	{"  - {queue: q, command: w}\n",
-		"4: pools[1].name is also the name of pools[0]; each pool needs its own"},
+		"4: pools[1].name is \"q\", as that of pools[0]; it comes from the queue, so set name"},
 	{"  - {queue: r, command: w, name: q}\n",
-		"4: pools[1].name is also the name of pools[0]; each pool needs its own"},
+		"4: pools[1].name is \"q\", as that of pools[0]; each pool needs its own"},
 	{"  - {queue: r, command: [[w]]}\n",
 		"4: pools[1].command is a list; a list of texts, or one text with its quotes closed, "
 		"is needed"},
@@ -326,6 +331,9 @@ static const struct {
 	{TEXT("a: [1,\n2,\nb: 3\n"),
 		":4: not YAML: did not find expected ',' or ']', while parsing a flow sequence that "
 		"begins on line 1"},
+	{TEXT("pools:\n- env: {A: ${HOME}}\n"),
+		":2: not YAML: did not find expected ',' or '}', while parsing a flow mapping (inside "
+		"{ } and [ ] a ${NAME} needs quotes: \"${NAME}\")"},
 	{TEXT("a: b: c\n"), ":1: not YAML: mapping values are not allowed in this context"},
 	{TEXT("a: 'b\n"), ":2: not YAML: found unexpected end of stream, while scanning a quoted "
 			  "scalar that begins on line 1"},

@@ -206,8 +206,8 @@ START_TEST(test_limits_of_a_pool)
 	expect_problem("  rlimits: {core: lots}\n",
 		"4: pools[0].rlimits: \"core=lots\" has an invalid value; one value, or soft:hard with soft <= hard, is needed, such as 1024:4096 or unlimited");
 	expect_problem("  rlimits: core=0\n",
-		"4: pools[0].rlimits is a text; a map of names and values, in a variable NAME=VALUE "
-		"words, is needed");
+		"4: pools[0].rlimits is a text; a map of names and values (in a variable: NAME=VALUE "
+		"words) is needed");
 	expect_problem("  rlimits: {core: [1]}\n",
 		"4: pools[0].rlimits: core is a list; a text is needed, such as \"\"");
 }
@@ -233,8 +233,8 @@ START_TEST(test_from_variables)
 	loading_load(&(struct config_flags){0},
 		(const char *const[]){"QUEUENAME=q", "WORKER_COMMAND=w", "WPOOL_ENV=secret", NULL});
 	ck_assert_str_eq(loaded.problems,
-		"WPOOL_ENV: env is no such map; a map of names and values, in a variable "
-		"NAME=VALUE words, is needed\n");
+		"WPOOL_ENV: env is no such map; a map of names and values (in a variable: "
+		"NAME=VALUE words) is needed\n");
 }
 END_TEST
 

@@ -381,7 +381,10 @@ START_TEST(test_warnings)
 		"that has come back 10 times; `wpool declare` shows the queue's own limit, "
 		"`rabbitmqctl list_policies` those of policies; without any, set none "
 		"(docs/ordering.md)\n");
+	ck_assert_uint_eq(loaded.config->pools[0].line, 2);
 	pool_with("    session: {key: routing_key, delivery_limit: none}\n");
+	expect_notes("");
+	pool_with("    session: {key: routing_key}\n    declare: on\n");
 	expect_notes("");
 	pool_with("");
 	expect_notes("");
