@@ -79,17 +79,20 @@ static void digest_headers(
 static void digest_letter(struct hash *hash, const struct dead_letter *letter,
 	struct digest *of_headers, struct digest *ret)
 {
+	struct properties properties = letter->properties;
 	size_t header_count;
 
+	/* Its queue gives headers to a message that had none. */
+	properties_clear(&properties, PROPERTY_HEADERS);
 	digest_headers(hash, letter->headers, of_headers, &header_count);
 	hash_begin(hash);
 	hash_text(hash, letter->exchange);
 	hash_text(hash, letter->routing_key);
 	hash_text(hash, letter->unreadable);
-	hash_number(hash, letter->properties.present);
+	hash_number(hash, properties.present);
 	for (unsigned i = 0; i < PROPERTY_COUNT; i++)
-		if (i != PROPERTY_HEADERS && properties_has(&letter->properties, i))
-			hash_text(hash, letter->properties.value[i]);
+		if (properties_has(&properties, i))
+			hash_text(hash, properties.value[i]);
 	hash_number(hash, header_count);
 	hash_bytes(hash, of_headers, header_count * sizeof *of_headers);
 	hash_text(hash, letter->body);

@@ -79,7 +79,7 @@ START_TEST(it_is_half_of_a_sha_256)
 	table_put_string(&headers, TEXT("a"), TEXT("1"));
 	table_put_string(&headers, TEXT("b"), TEXT("2"));
 	expect(fingerprint(with(PROPERTY_MESSAGE_ID, "m-1"), "key", "body"),
-		"16fa84ece9ae993a752a35576e88ea35");
+		"633ea9287b37ed156e13313613433331");
 }
 END_TEST
 
@@ -116,6 +116,14 @@ START_TEST(order_and_counters_of_headers_do_not_count)
 }
 END_TEST
 
+START_TEST(counters_of_a_message_without_headers_do_not_count)
+{
+	struct shown first = plain();
+	table_put_integer(&headers, TEXT("x-delivery-count"), 1);
+	expect_same(plain(), first);
+}
+END_TEST
+
 START_TEST(what_is_unreadable_counts)
 {
 	struct shown first;
@@ -148,7 +156,8 @@ static Suite *suite(void)
 	Suite *s = suite_create("dead_letters/letter_fingerprint");
 	TCase *tcase = tcase_create("fingerprint");
 	const TTest *tests[] = {it_is_half_of_a_sha_256, every_part_counts,
-		order_and_counters_of_headers_do_not_count, what_is_unreadable_counts,
+		order_and_counters_of_headers_do_not_count,
+		counters_of_a_message_without_headers_do_not_count, what_is_unreadable_counts,
 		texts_that_are_none_are_refused};
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
