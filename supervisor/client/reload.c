@@ -32,7 +32,7 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
-/* Append [{"key", "from", "to"}] as "workers 2 -> 4, command". */
+/* Append [{"key", "from", "to"}] as "workers 2 -> 4, command (may hold a secret: not shown)". */
 static void append_settings(struct buf *out, const json_t *settings)
 {
 	const json_t *setting;
@@ -45,6 +45,8 @@ static void append_settings(struct buf *out, const json_t *settings)
 		if (json_cell_find(setting, "from"))
 			buf_printf(out, " %.*s -> %.*s", TEXT_ARGS(json_cell_text(setting, "from")),
 				TEXT_ARGS(json_cell_text(setting, "to")));
+		else
+			buf_append_text(out, TEXT(" (may hold a secret: not shown)"));
 	}
 }
 

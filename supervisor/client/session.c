@@ -86,6 +86,17 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
+static int unknown_verb(const char *name)
+{
+	char names[160] = SHOW;
+	size_t len = strlen(names);
+
+	for (size_t i = 0; i < API_SESSION_VERB_COUNT && len < sizeof names; i++)
+		len += (size_t)snprintf(names + len, sizeof names - len, "%s%s",
+			i + 1 < API_SESSION_VERB_COUNT ? ", " : " and ", api_session_verbs[i].name);
+	return cli_problem(COMMAND, "there is no verb '%s'; there are %s", name, names);
+}
+
 /* -1: continue; else an exit code. */
 static int check(struct session *session)
 {
@@ -96,7 +107,7 @@ static int check(struct session *session)
 		return cli_problem(COMMAND, "a verb is needed");
 	verb = session->verb = api_session_verb_find(text_from(session->name));
 	if (!verb && !is_show)
-		return cli_problem(COMMAND, "there is no verb '%s'", session->name);
+		return unknown_verb(session->name);
 	if (!session->q.pool || !*session->q.more == !session->where)
 		return cli_problem(COMMAND, "POOL is needed, and either a KEY or --where");
 	if (verb && verb->takes_queued && !session->queued)

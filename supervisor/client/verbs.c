@@ -44,16 +44,31 @@ static void append_bounds(const json_t *pool, struct buf *out)
 
 void verb_append_done(const struct api_verb *verb, const json_t *pool, struct buf *out)
 {
-	char wanted[JSON_CELL_SIZE];
+	char cell[JSON_CELL_SIZE];
+	struct text wanted = json_cell_number(pool, "workers.wanted", cell);
 
 	buf_append_text(out, json_cell_text(pool, "name"));
 	buf_append_text(out, TEXT(": "));
 	if (verb->takes_workers)
-		buf_printf(
-			out, "%.*s ", TEXT_ARGS(json_cell_number(pool, "workers.wanted", wanted)));
+		buf_printf(out, "%.*s worker%s ", TEXT_ARGS(wanted),
+			text_is(wanted, TEXT("1")) ? "" : "s");
 	buf_append_text(out, text_from(verb->done));
 	if (verb->takes_workers)
 		append_bounds(pool, out);
+}
+
+static bool chooses_number(const json_t *pool)
+{
+	return !json_equal(
+		json_cell_find(pool, "workers.min"), json_cell_find(pool, "workers.max"));
+}
+
+void verb_append_end_of_choice(const json_t *before, const json_t *after, struct buf *out)
+{
+	if (before && chooses_number(before) && !chooses_number(after))
+		buf_printf(out,
+			", whatever there is to do; as many as are needed again: wpool scale %.*s auto",
+			TEXT_ARGS(json_cell_text(after, "name")));
 }
 
 /* -1: continue; else an exit code. */

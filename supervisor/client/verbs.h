@@ -19,6 +19,9 @@ void verb_path_of_slot(const struct api_verb *, const char *slot, const char *ta
 /* "POOL: 4 workers wanted", with the bounds if it chooses the number. pool: a member of the answer.
  */
 void verb_append_done(const struct api_verb *, const json_t *pool, struct buf *out);
+/* If the pool chose its number of workers before and does not after: ", ..." with the command that
+ * lets it choose again. before: NULL: it is not known. */
+void verb_append_end_of_choice(const json_t *before, const json_t *after, struct buf *out);
 
 /* Check the id of a task. -1: continue; else an exit code, and the problem was printed. */
 int verb_check_task(const struct api_command *, const char *task);

@@ -119,6 +119,7 @@ struct publish {
 	const char *broker;
 	char *session; /* NULL: none */
 	const char *pool, *where, *socket;
+	bool has_session_key;
 	struct session_keys keys; /* of pool */
 	mtime wait;
 	bool lines, json;
@@ -207,6 +208,7 @@ static int handle_option(struct publish *p, int option)
 		p->session = optarg;
 		return -1;
 	case SESSION_KEY:
+		p->has_session_key = true;
 		problem = envelope_set_session_key(&p->sender.envelope, optarg);
 		return problem ? cli_bad_value(COMMAND, "--session-key", optarg, problem) : -1;
 	case SESSIONS:
@@ -240,6 +242,8 @@ static int handle_option(struct publish *p, int option)
 /* -1: continue; else the exit code. */
 static int set_session(struct publish *p)
 {
+	if (!p->session && p->has_session_key)
+		return cli_problem(COMMAND, "--session-key is the place for the KEY of --session");
 	if (!p->session)
 		return -1;
 	const char *problem = envelope_set_session(&p->sender.envelope, text_from(p->session));

@@ -40,11 +40,13 @@ void publish_summary_erase(void)
 static void print_text(const struct publish_summary *t, uint64_t unanswered)
 {
 	char number[32];
+	bool is_clean = publish_summary_is_clean(t);
 
-	console_print(stdout,
-		"published %s message%s to %s%.*s: ", cli_number(t->published, number),
-		t->published == 1 ? "" : "s", t->queue.ptr ? "" : "exchange ",
-		TEXT_ARGS(t->queue.ptr ? t->queue : t->exchange));
+	printf("published %s", cli_number(t->confirmed, number));
+	if (!is_clean)
+		printf(" of %s", cli_number(t->published, number));
+	console_print(stdout, " message%s to %s%.*s: ", t->published == 1 ? "" : "s",
+		t->queue.ptr ? "" : "exchange ", TEXT_ARGS(t->queue.ptr ? t->queue : t->exchange));
 	printf("%s confirmed, ", cli_number(t->confirmed, number));
 	printf("%s returned, ", cli_number(t->returned, number));
 	printf("%s refused", cli_number(t->refused, number));

@@ -116,7 +116,7 @@ START_TEST(exchange_that_takes_no_message_is_named)
 		const char *counts;
 	} cases[] = {
 		{"amq.direct", "NO_ROUTE (no queue is bound to the exchange amq.direct for this",
-			"published 2 messages to exchange amq.direct: 0 confirmed, 2 returned"},
+			"published 0 of 2 messages to exchange amq.direct: 0 confirmed, 2 returned"},
 		{"no-such", "no exchange 'no-such'", ": 0 confirmed, 0 returned, 1 refused"},
 	};
 	char *file = scratch_path(fixture.folder, "file");
@@ -288,6 +288,10 @@ static const struct {
 	{{"publish", "--queue", "q", "--session", "a", "--session-key", "property:reply_to",
 		 "--reply-to", "r", "x"},
 		64, "is also set by a header"},
+	{{"session", "foo", "pool", "key"}, 64,
+		"there is no verb 'foo'; there are show, drain, close, abort, pause, resume, retry"},
+	{{"publish", "--queue", "q", "--session-key", "header:order", "x"}, 64,
+		"--session-key is the place for the KEY of --session"},
 	{{"publish", "--queue", "q", "--session-key", "order", "x"}, 64, "is not header:NAME"},
 	{{"publish", "--queue", "q", "--session-key", "routing_key", "x"}, 64,
 		"is not for publish"},

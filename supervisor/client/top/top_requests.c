@@ -172,13 +172,14 @@ static void take_order_answer(struct top_requests *requests, struct top_model *m
 {
 	char problem[TOP_TEXT_MAX];
 	json_t *answer = take_answer(&requests->client, problem, sizeof problem);
+	const json_t *pool = json_array_get(json_object_get(answer, "pools"), 0);
 	struct top_order *order = &requests->orders.list[0];
 	struct buf done;
 
 	if (answer) {
 		buf_init(&done, SIZE_MAX);
-		verb_append_done(
-			order->verb, json_array_get(json_object_get(answer, "pools"), 0), &done);
+		verb_append_done(order->verb, pool, &done);
+		verb_append_end_of_choice(top_model_pool(model, order->pool), pool, &done);
 		snprintf(model->message, sizeof model->message, "%.*s", TEXT_ARGS(buf_text(&done)));
 		buf_release(&done);
 		top_model_correct(model, answer);

@@ -352,6 +352,30 @@ START_TEST(keys_of_verbs_depend_on_the_state)
 }
 END_TEST
 
+/* The key + takes the choice from the pool. */
+START_TEST(the_end_of_a_choice_is_named)
+{
+	json_t *choosing =
+		json_loads("{\"name\": \"one\", \"workers\": {\"min\": 2, \"max\": 8}}", 0, NULL);
+	json_t *fixed =
+		json_loads("{\"name\": \"one\", \"workers\": {\"min\": 3, \"max\": 3}}", 0, NULL);
+	struct buf text;
+
+	buf_init(&text, SIZE_MAX);
+	verb_append_end_of_choice(NULL, fixed, &text);
+	verb_append_end_of_choice(fixed, fixed, &text);
+	verb_append_end_of_choice(choosing, choosing, &text);
+	verb_append_end_of_choice(fixed, choosing, &text);
+	ck_assert_uint_eq(buf_len(&text), 0);
+	verb_append_end_of_choice(choosing, fixed, &text);
+	ck_assert(text_is(buf_text(&text),
+		TEXT(", whatever there is to do; as many as are needed again: wpool scale one auto")));
+	buf_release(&text);
+	json_decref(choosing);
+	json_decref(fixed);
+}
+END_TEST
+
 START_TEST(an_order_is_computed_when_it_is_sent)
 {
 	struct top_orders orders = {0};
@@ -468,7 +492,7 @@ static Suite *suite(void)
 	tcase_add_test(model_case, a_kill_needs_a_task_that_was_shown);
 	suite_add_tcase(s, model_case);
 	UNIT_CASE(s, "keys", keys_are_parsed_byte_by_byte);
-	UNIT_CASE(s, "verbs", keys_of_verbs_depend_on_the_state);
+	UNIT_CASE(s, "verbs", keys_of_verbs_depend_on_the_state, the_end_of_a_choice_is_named);
 	return s;
 }
 
