@@ -1,5 +1,6 @@
 /* Every invariant of a pool that can be checked by walking it. For tests: O(n). */
 #include "core/pool_internal.h"
+#include "core/sessions/sessions_internal.h"
 
 #include <assert.h>
 
@@ -144,7 +145,7 @@ static void audit_lost(const struct sessions *sessions, struct ledger_counts *co
 		}
 }
 
-static void audit_session(const struct sessions *sessions, const struct session *session,
+static void audit_session(const struct sessions *sessions, const struct session *session, mtime now,
 	struct ledger_counts *counts)
 {
 	const struct delivery *front = session->front;
@@ -162,6 +163,8 @@ static void audit_session(const struct sessions *sessions, const struct session 
 	else if (session->state != SESSION_RUNNING)
 		assert(list_is_empty(&session->turn.place));
 	assert(sessions_find(sessions, session_key(session)) == session);
+	assert(session->state != SESSION_READY ||
+		!sessions_await_name(sessions, session_next(session), now));
 	for (int lane = 0; lane < LANE_COUNT; lane++)
 		audit_lane(session, &session->lanes[lane], counts);
 }
@@ -176,7 +179,7 @@ static void audit_sessions(const struct pool *pool, struct ledger_counts *counts
 	for (uint32_t i = 0; i < sessions->count; i++) {
 		const struct session *session = sessions->all[i];
 		assert(session->number == i);
-		audit_session(sessions, session, &detached);
+		audit_session(sessions, session, pool->context.now, &detached);
 		by_state[session->state]++;
 		waiting_in[session->state] += session->waiting;
 		waiting += session->waiting;

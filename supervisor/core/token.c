@@ -48,7 +48,7 @@ struct token {
 	mtime wait_until;  /* of the holder: until then a former one may run tasks */
 	mtime requeued_at; /* MTIME_NEVER: the token that we hold is not requeued */
 	mtime leave_by;
-	bool is_passing_on; /* LEAVING: the token was never held, and what it says is passed on */
+	bool is_passing_on; /* LEAVING in the middle of a takeover: what was found is passed on */
 	uint32_t window;    /* of the holder's tokens */
 	bool is_window_new; /* token_name_window is to be answered */
 	mtime unproven_at;  /* of token_prove, until it is proven; then MTIME_NEVER */
@@ -198,8 +198,8 @@ static mtime wait_at(const struct token *token, mtime now)
 }
 
 /* A crash of the holder is a death; a lost lease of our own is none, and an orderly leave ends the
- * row. What is left of a wait does
- * not end with the one that waited: the holder before it may still run tasks. */
+ * row. What is left of a wait does not end with the one that waited: the holder before it may still
+ * run tasks. */
 static struct token_grant grant_of(const struct token *token, mtime now)
 {
 	const struct token_content *top = &token->top;
@@ -282,8 +282,7 @@ static mtime delay_to_name(const struct token *token, mtime now)
 	return mtime_max(mtime_max(delay, token->proven_delay), wait_at(token, now));
 }
 
-/* In the token that is passed on by a pool that never ran anything. Of a new queue nothing is known
- * but the wait. */
+/* Of a new queue nothing is known but the wait. */
 static bool passes_on_orderly(const struct token *token, mtime now)
 {
 	return token->top.epoch == 0 || grant_of(token, now).is_orderly;

@@ -27,7 +27,7 @@ static bool is_running(const struct pool_runtime *runtime, uint8_t key)
 }
 
 /* The message that goes next in its session; 0: none. */
-static uint32_t find_next(const struct pool_runtime *runtime, uint8_t key)
+uint32_t order_facts_next(const struct pool_runtime *runtime, uint8_t key)
 {
 	const struct hand *hand = &runtime->hand;
 	uint32_t normal = 0, high = 0;
@@ -51,7 +51,7 @@ static uint32_t find_next(const struct pool_runtime *runtime, uint8_t key)
 /* READY stands for WAITING, too. */
 static enum session_state expected_state(const struct pool_runtime *runtime, uint8_t key)
 {
-	uint32_t next = find_next(runtime, key);
+	uint32_t next = order_facts_next(runtime, key);
 	const struct held *held = &runtime->hand.held[next];
 
 	if (is_running(runtime, key) || (next && held->state == HAND_RUNNING))
@@ -74,7 +74,7 @@ static enum session_state expected_state(const struct pool_runtime *runtime, uin
 /* Nothing that must not run has a turn. */
 static void check_ring(const struct pool_runtime *runtime, uint8_t key)
 {
-	uint32_t next = find_next(runtime, key);
+	uint32_t next = order_facts_next(runtime, key);
 	const struct held *held = &runtime->hand.held[next];
 	bool is_early = held->state == HAND_PARKED && held->due > runtime->world->now;
 	struct session_facts facts;
@@ -165,8 +165,8 @@ static void check_present(
 	sim_require(state == expected, "session %u is %s, and not %s", key,
 		session_state_name(state), session_state_name(expected));
 	sim_require(!is_over || has_unacked(runtime, key), "session %u is idle for too long", key);
-	sim_require(
-		state != SESSION_PARKED || hand->held[find_next(runtime, key)].due == facts->due,
+	sim_require(state != SESSION_PARKED ||
+			    hand->held[order_facts_next(runtime, key)].due == facts->due,
 		"session %u is to go on at another time", key);
 }
 

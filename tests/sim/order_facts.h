@@ -8,6 +8,8 @@
 void order_facts_follow(struct pool_runtime *);
 /* At the end of a turn. */
 void order_facts_check(const struct pool_runtime *);
+/* The message that the session gives next; 0: none. */
+uint32_t order_facts_next(const struct pool_runtime *, uint8_t key);
 /* At rest: nothing is detached, and no session has work. */
 void order_facts_check_rest(const struct pool_runtime *);
 

@@ -240,6 +240,13 @@ static bool is_known_as_unfit(const struct pool_runtime *runtime, uint32_t id)
 	       runtime->world->account.message[id].temper == TEMPER_INVALID;
 }
 
+bool order_takeover_is_first(const struct pool_runtime *runtime, uint32_t id)
+{
+	const struct ordered *message = ordered_at(runtime, id);
+
+	return find_first(runtime, message->key, message->is_high, is_unacked) == id;
+}
+
 /* It waits until the token names it. */
 bool order_takeover_awaits_name(const struct pool_runtime *runtime, uint32_t id)
 {
@@ -252,7 +259,7 @@ bool order_takeover_awaits_name(const struct pool_runtime *runtime, uint32_t id)
 		return false;
 	return !named->is_confirmed || named->key != message->key ||
 	       named->is_high != message->is_high || is_another_redelivered_at_work(runtime, id) ||
-	       find_first(runtime, message->key, message->is_high, is_unacked) != id;
+	       !order_takeover_is_first(runtime, id);
 }
 
 bool order_takeover_has_named(const struct pool_runtime *runtime)
@@ -275,13 +282,14 @@ void order_takeover_check(const struct pool_runtime *runtime)
 static bool has_past(const struct held *held)
 {
 	return held->state == HAND_PARKED || held->state == HAND_BLOCKED ||
-	       (held->state == HAND_WAITING && held->has_rest);
+	       (held->state == HAND_WAITING && (held->has_rest || held->is_poison));
 }
 
 /* That it may have ended its worker need not be known. */
 static bool must_pass(const struct held *held)
 {
-	return held->state == HAND_BLOCKED || held->has_rest || held->failures > 0;
+	return held->state == HAND_BLOCKED || held->has_rest || held->failures > 0 ||
+	       held->is_poison;
 }
 
 static void check_passed(
@@ -293,6 +301,8 @@ static void check_passed(
 	sim_require(handover->attempt == held->failures,
 		"message %u is handed over with %u failures of %u", id, handover->attempt,
 		held->failures);
+	sim_require(handover->is_poison == (held->state == HAND_WAITING && held->is_poison),
+		"message %u is handed over, and what its former holder died of is not", id);
 	sim_require(handover->is_blocked == (held->state == HAND_BLOCKED) &&
 			    handover->has_rest == held->has_rest,
 		"message %u is handed over as another one", id);

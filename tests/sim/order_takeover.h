@@ -58,6 +58,8 @@ void order_takeover_names(struct pool_runtime *, const struct session_handover *
 bool order_takeover_awaits_name(const struct pool_runtime *, uint32_t id);
 /* True: its token names a message, which would be to blame for a death. */
 bool order_takeover_has_named(const struct pool_runtime *);
+/* It would come back before all others of its lane. */
+bool order_takeover_is_first(const struct pool_runtime *, uint32_t id);
 /* At the end of a turn: the token names no message that has ended. */
 void order_takeover_check(const struct pool_runtime *);
 /* The pool passes something on; and it closes its channel for good. */

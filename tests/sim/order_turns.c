@@ -4,6 +4,7 @@
 #include "core/session_facts.h"
 #include "sim/blame.h"
 #include "sim/fail.h"
+#include "sim/order_facts.h"
 #include "sim/world.h"
 
 void order_turns_begin(struct hand *hand)
@@ -244,12 +245,31 @@ static bool is_any_room(const struct pool_runtime *runtime)
 	return blame_is_any_idle(runtime);
 }
 
+/* It waits for its name alone, and it would be found by it. */
+static bool can_be_named(const struct pool_runtime *runtime, uint8_t key)
+{
+	struct session_facts facts;
+
+	return pool_session_find(runtime->pool, order_key(key), &facts) &&
+	       facts.state == SESSION_HELD && facts.due == MTIME_NEVER &&
+	       order_takeover_is_first(runtime, order_facts_next(runtime, key)) &&
+	       !runtime->config.session.max_active;
+}
+
+static void check_naming(const struct pool_runtime *runtime)
+{
+	for (uint8_t key = 1; key <= ORDER_KEYS_MAX; key++)
+		sim_require(runtime->hand.named.key || !can_be_named(runtime, key),
+			"session %u waits for its name, and none is named", key);
+}
+
 void order_turns_check(const struct pool_runtime *runtime)
 {
 	uint32_t ready;
 
 	if (!may_send(runtime) || !is_any_room(runtime))
 		return;
+	check_naming(runtime);
 	ready = find_ready(runtime);
 	sim_require(
 		!ready, "session %d waits while a worker has room", __builtin_ffs((int)ready) - 1);

@@ -1,4 +1,7 @@
-/* Which message the token names. Layer: core. */
+/* Which message the token names. Layer: core. After supervisors died in a row, messages of sessions
+ * that were delivered before are sent one at a time, and each is named in the token before. So the
+ * next supervisor knows which one killed this one. A session whose next task waits for its name is
+ * HELD, and others run meanwhile. */
 #ifndef CORE_SESSIONS_NAMING_H
 #define CORE_SESSIONS_NAMING_H
 
@@ -6,32 +9,34 @@
 
 #include <stdbool.h>
 
-/* After supervisors died in a row: messages of sessions that were delivered before are sent one at
- * a time, and each is named in the token before. So the next supervisor knows which one killed this
- * one. */
-struct naming {
-	mtime until;    /* 0: not now */
-	uint64_t tag;   /* of the message that is named, or is to be; 0: none */
-	uint32_t epoch; /* of the tag */
-	uint64_t life;  /* of its session */
-	bool is_named;  /* TOKEN_NAMED has come */
-	bool is_sent;   /* it is in a pipe */
-};
-
 struct session;
 struct sessions;
 
-/* Until this time redelivered messages run one at a time, each named in the token before. */
+struct naming {
+	mtime until; /* 0: not now */
+	/* of the task that is named, or is to be, and is not sent */
+	uint64_t tag; /* 0: none */
+	uint32_t epoch;
+	struct session *session; /* NULL: it has ended */
+	bool is_confirmed;       /* TOKEN_NAMED has come */
+	uint64_t sent;           /* id of the task in a pipe that is named; 0: none */
+};
+
+/* From now on, until this time. */
 void sessions_be_careful(struct sessions *, mtime until, mtime now);
-/* Name the next one, if none is named. */
+/* Name the next one that can be sent, if none is named. */
 void sessions_name_next(struct sessions *, const struct effects *, void *io);
 /* TOKEN_NAMED */
 void sessions_named(struct sessions *, mtime now);
-/* The name is that of this delivery, which is in the ledger. */
-bool sessions_name_is_of(const struct sessions *, const struct delivery *);
-/* What was named has ended, or is not sent. False: nothing was named. */
-bool sessions_forget_name(struct sessions *);
-/* The same for what is named of this session and not sent. */
-bool sessions_unname(struct sessions *, struct session *, mtime now);
+/* True: the token names a task, or is to. */
+bool sessions_has_name(const struct sessions *);
+/* True: what is named is not sent, and is not next in its session any more. */
+bool sessions_name_is_over(const struct sessions *);
+/* Forget it; return its session, which waits for a name again, or NULL. */
+struct session *sessions_forget_name(struct sessions *, mtime now);
+/* The task is in a pipe now. */
+void sessions_name_sent(struct sessions *, const struct delivery *);
+/* The task with this id has left its pipe. True: it was named, and is not any more. */
+bool sessions_name_ended(struct sessions *, uint64_t id);
 
 #endif

@@ -162,7 +162,7 @@ struct delivery *session_next(const struct session *session)
 	return session->front ? session->front : first_waiting(session);
 }
 
-static bool has_place_for(const struct sessions *sessions, const struct session *session)
+bool session_has_place_for(const struct sessions *sessions, const struct session *session)
 {
 	uint32_t max = sessions->config->session.max_active;
 	return session->has_place || max == 0 || sessions->active < max;
@@ -205,7 +205,7 @@ static enum session_state state_of(
 		return SESSION_IDLE;
 	if (delivery_is_detached(next))
 		return SESSION_DETACHED;
-	if (!has_place_for(sessions, session))
+	if (!session_has_place_for(sessions, session))
 		return SESSION_WAITING;
 	if (session_is_held(sessions, session, now) || sessions_await_name(sessions, next, now))
 		return SESSION_HELD;
@@ -301,7 +301,7 @@ static void give_place(struct sessions *sessions, mtime now)
 	struct link *first;
 	while ((first = list_first(&sessions->waiting))) {
 		struct session *session = CONTAINER_OF(first, struct session, turn.place);
-		if (!has_place_for(sessions, session))
+		if (!session_has_place_for(sessions, session))
 			break;
 		session_update(sessions, session, now);
 	}
@@ -317,6 +317,8 @@ static void end(struct sessions *sessions, struct session *session, enum session
 	list_remove(&session->turn.place);
 	count_state(sessions, session, UINT32_MAX);
 	key_table_remove(&sessions->by_key, session);
+	if (sessions->naming.session == session)
+		sessions->naming.session = NULL;
 	sessions->active -= session->has_place;
 	sessions->ended[why]++;
 	session_free(sessions, session);
@@ -538,11 +540,12 @@ void sessions_end_after(struct sessions *sessions, struct session *session, uint
 	end_life(sessions, session, now);
 }
 
-void sessions_abort(
-	struct sessions *sessions, struct session *session, enum session_rest goes, mtime now)
+void sessions_abort(struct sessions *sessions, struct session *session, enum session_rest goes,
+	bool is_begun, mtime now)
 {
 	session->rest_goes = goes;
-	timers_set(&sessions->timers, &session->timer, mtime_after(now, sessions->config->grace));
+	timers_set(&sessions->timers, &session->timer,
+		is_begun ? mtime_after(now, sessions->config->grace) : MTIME_NEVER);
 }
 
 struct delivery *sessions_take_overdue(struct sessions *sessions)

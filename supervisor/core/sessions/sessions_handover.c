@@ -21,13 +21,15 @@ void session_disinherit(struct session *session)
 
 /* What is handed over is applied to the message of the lane that comes back first. After a forced
  * stop that may be one before it, whose publish was not confirmed. One that waits to run alone has
- * its past, too. */
+ * its past, too, and one that a former holder died of. */
 static bool has_past(const struct session *session, const struct delivery *delivery)
 {
 	if (!delivery)
 		return false;
 	assert(delivery->state == DELIVERY_QUEUED); /* no worker has a task any more */
-	return lane_has_first(delivery) && (delivery == session->front || delivery->rest);
+	bool is_poison = delivery->invalid == REASON_COMES_BACK;
+	return lane_has_first(delivery) &&
+	       (delivery == session->front || delivery->rest || is_poison);
 }
 
 static struct session_handover handover_of(
@@ -41,6 +43,7 @@ static struct session_handover handover_of(
 		.is_high = delivery->is_high,
 		.is_later = is_front,
 		.is_blocked = is_front && session->is_blocked,
+		.is_poison = !is_front && delivery->invalid == REASON_COMES_BACK,
 		.reason = is_front ? session->reason : REASON_NONE,
 		.wait = is_parked ? mtime_max(session->timer.at - now, 0) : 0,
 		.attempt = delivery->attempt,

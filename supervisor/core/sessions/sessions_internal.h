@@ -26,6 +26,8 @@ static inline struct delivery *lane_first(const struct lane *lane)
 /* sessions.c */
 /* The task that the session gives next, or NULL. */
 struct delivery *session_next(const struct session *);
+/* It has one of max_active, or there is one. */
+bool session_has_place_for(const struct sessions *, const struct session *);
 /* Something of the session has changed: give it the state that it has now. */
 void session_update(struct sessions *, struct session *, mtime now);
 /* difference: 1, or UINT32_MAX for one less. */

@@ -326,8 +326,9 @@ void dispatch_measured(struct dispatch *dispatch)
 void dispatch_abort(struct dispatch *dispatch, const struct delivery *delivery,
 	enum session_rest goes, mtime now)
 {
-	sessions_abort(dispatch->sessions, delivery->session, goes, now);
-	if (running_has(delivery))
+	bool is_begun = running_has(delivery);
+	sessions_abort(dispatch->sessions, delivery->session, goes, is_begun, now);
+	if (is_begun)
 		dispatch->effects->ask(dispatch->io, delivery->pipe->slot, delivery->pipe->life,
 			TASK_CANCEL, delivery->id);
 }
@@ -388,15 +389,8 @@ static void into_pipe(
 	}
 	set_load(dispatch, pipe, (uint16_t)(pipe->load + 1));
 	dispatch->is_exclusive = settle_is_exclusive(delivery);
-	if (delivery->session && sessions_name_is_of(dispatch->sessions, delivery))
-		delivery->is_named = dispatch->sessions->naming.is_sent = true;
-}
-
-/* If this supervisor dies now, what was named was not the cause. */
-static void forget_name(struct dispatch *dispatch)
-{
-	if (sessions_forget_name(dispatch->sessions))
-		dispatch->effects->name(dispatch->io, NULL);
+	if (delivery->session)
+		sessions_name_sent(dispatch->sessions, delivery);
 }
 
 static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
@@ -411,9 +405,9 @@ static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
 		pipe->closed &= ~(unsigned)PIPE_KILLED;
 	number_table_remove(&dispatch->by_id, &delivery->open);
 	list_remove(&delivery->place);
-	if (delivery->is_named)
-		forget_name(dispatch);
-	delivery->is_named = false;
+	/* If this supervisor dies now, it was not the cause. */
+	if (dispatch->sessions && sessions_name_ended(dispatch->sessions, delivery->id))
+		dispatch->effects->name(dispatch->io, NULL);
 	delivery->pipe = NULL;
 	set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
 }
@@ -499,19 +493,6 @@ static struct delivery *next_in_turn(struct dispatch *dispatch, mtime now)
 	return next;
 }
 
-/* For what was not sent. */
-static void forget_unsent_name(struct dispatch *dispatch)
-{
-	if (dispatch->sessions && !dispatch->sessions->naming.is_sent)
-		forget_name(dispatch);
-}
-
-void dispatch_end_careful(struct dispatch *dispatch, mtime now)
-{
-	if (dispatch->sessions && now >= dispatch->sessions->naming.until)
-		forget_unsent_name(dispatch);
-}
-
 /* Return the next task that can be sent, and its pipe; or NULL. */
 static struct delivery *choose(
 	struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now, struct pipe **ret_pipe)
@@ -546,8 +527,11 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	struct delivery *delivery;
 	struct pipe *pipe;
 	int wakes = 0, sends = 0;
-	if (dispatch->sessions)
-		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
+	if (dispatch->sessions) {
+		dispatch_check_name(dispatch, true, now);
+		if (next_pipe(dispatch, depth, pack, now))
+			sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
+	}
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
 		bool is_woken = pipe->load == 0;
 		if ((is_woken && wakes++ == DISPATCH_WAKES) || sends++ == DISPATCH_SENDS)
@@ -570,7 +554,6 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 		unqueue(dispatch, delivery, now);
 		if (result == SEND_TOO_LARGE) {
 			delivery->invalid = REASON_TOO_LARGE;
-			forget_unsent_name(dispatch);
 			*ret_invalid = delivery;
 			return DISPATCH_INVALID;
 		}
@@ -678,15 +661,25 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 	end_wait(pipe);
 }
 
-void dispatch_withdraw(struct dispatch *dispatch, struct session *session, mtime now)
+void dispatch_withdraw(struct dispatch *dispatch, const struct session *session, mtime now)
 {
 	struct delivery *front = session->front;
-	if (sessions_unname(dispatch->sessions, session, now))
-		dispatch->effects->name(dispatch->io, NULL);
 	if (session->state != SESSION_RUNNING || front->state != DELIVERY_QUEUED)
 		return;
 	unlist(dispatch, front);
 	dispatch_requeue(dispatch, front, now);
+}
+
+void dispatch_check_name(struct dispatch *dispatch, bool is_needed, mtime now)
+{
+	struct sessions *sessions = dispatch->sessions;
+	is_needed &= now < sessions->naming.until;
+	if (!sessions->naming.tag || (is_needed && !sessions_name_is_over(sessions)))
+		return;
+	struct session *session = sessions_forget_name(sessions, now);
+	if (session)
+		dispatch_withdraw(dispatch, session, now);
+	dispatch->effects->name(dispatch->io, NULL);
 }
 
 /* What waits to run alone is not sent while it is detached. */
@@ -717,7 +710,6 @@ static void lose_delivery(struct dispatch *dispatch, struct delivery *delivery, 
 void dispatch_source_down(struct dispatch *dispatch, struct source *source, mtime now)
 {
 	struct link *before;
-	forget_unsent_name(dispatch);
 	for (struct link *link = source->unacked.prev; link != &source->unacked; link = before) {
 		before = link->prev;
 		lose_delivery(dispatch, CONTAINER_OF(link, struct delivery, unacked), now);

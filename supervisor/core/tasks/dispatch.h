@@ -76,8 +76,8 @@ void dispatch_offer(struct dispatch *, struct delivery *);
  * moves in, and is freed if its redelivery is as good. */
 void dispatch_requeue(struct dispatch *, struct delivery *, mtime now);
 /* If the session's front task is a suspect that waits to run alone, it waits in its session again.
- * If the token names a task of it that was not sent, it does not any more. */
-void dispatch_withdraw(struct dispatch *, struct session *, mtime now);
+ */
+void dispatch_withdraw(struct dispatch *, const struct session *, mtime now);
 /* Close each pipe whose head had run for pipe_wait or longer at arrived_after, until that head
  * ends. True: a pipe was closed. */
 bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
@@ -89,8 +89,9 @@ bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
  * behind it wait until it has ended; otherwise they would overtake it for ever. */
 enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_invalid) MUST_CHECK;
-/* Begin a turn: if no name is needed any more, what was named and is not sent is named no more. */
-void dispatch_end_careful(struct dispatch *, mtime now);
+/* With sessions: what the token names and is not sent is named no more, unless it is next in its
+ * session and a name is needed. */
+void dispatch_check_name(struct dispatch *, bool is_needed, mtime now);
 /* Abort the session of this task, which is in a pipe. Its worker is asked to give the task up, now
  * or when it begins it. */
 void dispatch_abort(struct dispatch *, const struct delivery *, enum session_rest goes, mtime now);

@@ -253,9 +253,11 @@ void tasks_on_source_down(struct tasks *tasks, const struct event *event)
 
 void tasks_begin_turn(struct tasks *tasks)
 {
-	if (tasks->sessions)
+	if (tasks->sessions) {
 		sessions_wake(tasks->sessions, tasks->context->now);
-	dispatch_end_careful(&tasks->dispatch, tasks->context->now);
+		dispatch_check_name(
+			&tasks->dispatch, tasks->context->phase == POOL_RUNS, tasks->context->now);
+	}
 	tasks->send_again = MTIME_NEVER;
 	outbox_tick(&tasks->outbox, tasks->context->now);
 }
@@ -345,7 +347,7 @@ void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 {
 	/* While a message is named, acks do not wait: if this supervisor dies, one that is finished
 	 * and not acked would come back first, and be taken for the one that was named. */
-	bool is_named = tasks->sessions && tasks->sessions->naming.tag > 0;
+	bool is_named = tasks->sessions && sessions_has_name(tasks->sessions);
 	if (!pool_stays(tasks->context) || is_named) {
 		source_flush(&tasks->source);
 	} else {

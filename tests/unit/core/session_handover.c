@@ -402,7 +402,7 @@ START_TEST(a_suspect_is_named_again)
 	rig_gone(&rig, 0, 1);
 	rig_expect(&rig, "name none");
 	keyed_next_worker(&rig);
-	rig_expect(&rig, "send 0:2");
+	rig_expect(&rig, "name a, send 0:2");
 	name(&rig, "");
 	rig_answer_task(&rig, 0, 2, 3, 200);
 	rig_turn(&rig);
@@ -477,9 +477,95 @@ START_TEST(a_message_is_not_sent_before_it_is_named)
 	keyed_deliver(&rig, "a+");
 	rig_expect(&rig, "name a");
 	keyed_deliver(&rig, "a a!");
-	rig_expect(&rig, "send 0:3"); /* high, and nobody has begun it before */
-	keyed_answer(&rig, 0, 200, "ack 3");
+	rig_expect(&rig, "name none, send 0:3"); /* high, and nobody has begun it before */
+	name(&rig, "");                          /* of the name that is forgotten */
+	keyed_answer(&rig, 0, 200, "name a, ack 3");
 	name(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_name_of_another_message_stays)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "name a");
+	rig.send = SEND_TOO_LARGE;
+	keyed_deliver(&rig, "c");
+	rig_expect(&rig, "publish 1 dead 2");
+	rig.send = SEND_OK;
+	name(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Its session comes behind another one that waits for a name. */
+START_TEST(what_is_no_longer_next_is_named_no_more)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+ b+");
+	rig_expect(&rig, "name a");
+	keyed_deliver(&rig, "a!");
+	rig_expect(&rig, "name none, name b, send 0:3");
+	keyed_answer(&rig, 0, 200, "ack 3");
+	name(&rig, "send 0:2");
+	keyed_answer(&rig, 0, 200, "name none, name a, ack 2");
+	name(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_high_message_is_named_in_place_of_a_normal_one)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "name a");
+	keyed_deliver(&rig, "a!+");
+	rig_expect(&rig, "name none, name a!");
+	name(&rig, "send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* What has a place waits for a name, so it gets the next one. */
+START_TEST(a_session_without_a_place_is_not_named)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(3);
+	config.session.takeover_delay = 30 * MTIME_SECOND;
+	config.session.max_active = 1;
+	rig_start(&rig, config);
+	hold_after_deaths(&rig);
+	keyed_deliver(&rig, "y+ y+ x+");
+	name(&rig, "name y, send 0:1");
+	keyed_answer(&rig, 0, 200, "name none, name y, ack 1");
+	name(&rig, "send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(nothing_is_named_that_cannot_be_sent)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "x y z");
+	rig_forget(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, ""); /* all workers are busy */
+	keyed_answer(&rig, 0, 200, "name a, ack 1");
+	rig_command(&rig, COMMAND_PAUSE);
+	rig_turn(&rig);
+	rig_expect(&rig, "name none");
+	rig_command(&rig, COMMAND_RESUME);
+	rig_turn(&rig);
+	rig_expect(&rig, "name a");
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "name none"));
 	rig_end(&rig);
 }
 END_TEST
@@ -522,7 +608,7 @@ START_TEST(the_name_of_a_message_that_is_too_large_is_forgotten)
 	start_after_deaths(&rig);
 	rig.send = SEND_TOO_LARGE;
 	keyed_deliver(&rig, "a+");
-	name(&rig, "name a, name none, publish 1 dead 1");
+	name(&rig, "name a, publish 1 dead 1, name none");
 	rig_end(&rig);
 }
 END_TEST
@@ -561,6 +647,24 @@ START_TEST(what_an_empty_queue_does_not_give_back_is_forgotten_after_a_minute)
 	ck_assert(keyed_exists(&rig, "a"));
 	rig_wait(&rig, MTIME_MINUTE);
 	ck_assert(!keyed_exists(&rig, "a"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* It is held, and its supervisor leaves before it is given up. */
+START_TEST(what_killed_a_supervisor_is_handed_on)
+{
+	struct rig rig;
+	const struct session_handover poison = {
+		.key = TEXT("a"), .has_message = true, .is_poison = true};
+	start_standby(&rig);
+	hold(&rig, &poison, 1);
+	begin_consuming(&rig);
+	keyed_deliver_only(&rig, "a+");
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "hand over a normal 0 first poison 0, close");
 	rig_end(&rig);
 }
 END_TEST
@@ -611,6 +715,9 @@ static Suite *session_handover_suite(void)
 		a_name_is_not_for_a_message_of_another_channel, a_suspect_is_named_again,
 		messages_without_a_key_need_no_name, a_name_is_not_for_another_message,
 		a_message_that_killed_its_supervisor_is_given_up, an_unfit_message_is_not_named,
+		the_name_of_another_message_stays, what_is_no_longer_next_is_named_no_more,
+		a_high_message_is_named_in_place_of_a_normal_one,
+		a_session_without_a_place_is_not_named, nothing_is_named_that_cannot_be_sent,
 		a_message_is_not_sent_before_it_is_named, what_cannot_be_named_keeps_nobody_waiting,
 		the_name_of_a_message_that_is_disposed_of_is_forgotten,
 		the_name_of_a_message_that_is_too_large_is_forgotten,
@@ -620,7 +727,8 @@ static Suite *session_handover_suite(void)
 		a_failure_without_an_attempt_can_be_skipped, a_blocked_session_stays_blocked,
 		a_paused_session_stays_paused,
 		what_an_empty_queue_does_not_give_back_is_forgotten_after_a_minute,
-		what_never_comes_back_is_freed, what_has_not_come_back_is_handed_on);
+		what_never_comes_back_is_freed, what_has_not_come_back_is_handed_on,
+		what_killed_a_supervisor_is_handed_on);
 	TCase *memory = tcase_create("memory");
 	tcase_add_loop_test(
 		memory, without_memory_a_past_is_forgotten, 0, sizeof lacks / sizeof *lacks);

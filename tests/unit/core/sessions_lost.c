@@ -470,7 +470,7 @@ START_TEST(what_is_held_is_not_disposed_of)
 }
 END_TEST
 
-/* It comes back as blocked, since its former holders died of it. */
+/* It comes back as blocked. */
 START_TEST(what_is_held_is_not_skipped)
 {
 	struct rig rig;
