@@ -335,7 +335,8 @@ int api_client_ask(struct api_client *client, const struct api_request *request)
 	api_client_send(client, request);
 	while (!api_client_wait(client, NULL, 0, (int)TIMEOUT_MS))
 		;
-	if (client->exit_code == EX_OK && client->request.until_exit)
+	/* has_enough: the caller has ended the answer, and does not want the end either. */
+	if (client->exit_code == EX_OK && client->request.until_exit && !client->has_enough)
 		peer_process_await_end(&client->peer, EXIT_LIMIT_MS);
 	return client->exit_code;
 }

@@ -6,6 +6,7 @@
 #include "system/system.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -154,6 +155,26 @@ START_TEST(interrupted_stop_command_leaves_the_drain)
 }
 END_TEST
 
+/* It does not wait for an end that it cannot print. */
+START_TEST(output_error_ends_the_command)
+{
+	char line[1000];
+	struct proc *serve = fixture_serve_echo(one_worker);
+	fixture_post_held(serve, "in hand");
+	ck_assert_int_lt(snprintf(line, sizeof line, "exec %s stop --json --socket %s >/dev/full",
+				 fixture_built("wpool"), control_socket()),
+		sizeof line);
+	struct proc *command = proc_start(
+		fixture.folder, (const char *const[]){"/bin/sh", "-c", line, NULL}, NULL);
+	ck_assert_int_eq(proc_wait(command), 74);
+	command_expect_text(proc_stderr(command), "standard output: No space left on device");
+	proc_free(command);
+	ck_assert_int_eq(fixture_witnessed("in hand"), 0);
+	fixture_release("in hand");
+	ck_assert_int_eq(proc_wait(serve), 0);
+}
+END_TEST
+
 START_TEST(terminal_shows_tasks_in_hand)
 {
 	char *wpool = strdup(fixture_built("wpool"));
@@ -177,5 +198,5 @@ int main(void)
 		{stop_waits_for_the_process, 1}, {next_start_finds_the_socket_free, 1},
 		{stop_waits_for_started_tasks, 1}, {force_ends_the_drain, 1},
 		{force_needs_no_stop_before, 1}, {interrupted_stop_command_leaves_the_drain, 1},
-		{terminal_shows_tasks_in_hand, 1});
+		{output_error_ends_the_command, 1}, {terminal_shows_tasks_in_hand, 1});
 }
