@@ -6,6 +6,7 @@
 #include "runtime/pool_runtime_config.h"
 #include "runtime/report/report.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -218,10 +219,19 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 	return runtime;
 }
 
+static void unlink_from_chain(struct pool_runtime *runtime)
+{
+	if (runtime->predecessor)
+		runtime->predecessor->successor = runtime->successor;
+	if (runtime->successor)
+		runtime->successor->predecessor = runtime->predecessor;
+}
+
 void pool_runtime_free(struct pool_runtime *runtime)
 {
 	if (!runtime)
 		return;
+	unlink_from_chain(runtime);
 	consume_link_free(runtime->consume_link);
 	pool_token_release(&runtime->token);
 	workers_free(runtime->workers);
@@ -380,9 +390,12 @@ void pool_runtime_drain(struct pool_runtime *runtime, mtime now)
 	pool_runtime_command(runtime, COMMAND_DRAIN, 0, now);
 }
 
-void pool_runtime_mark_replaced(struct pool_runtime *runtime)
+void pool_runtime_mark_replaced(struct pool_runtime *runtime, struct pool_runtime *by)
 {
+	assert(!runtime->successor && !by->predecessor);
 	runtime->is_replaced = true;
+	runtime->successor = by;
+	by->predecessor = runtime;
 }
 
 bool pool_runtime_is_retiring(const struct pool_runtime *runtime)

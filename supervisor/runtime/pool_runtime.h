@@ -19,6 +19,9 @@ struct pool_runtime {
 	uint16_t place;  /* in the pool set; it publishes on channel place + 1 */
 	uint32_t serial; /* unique */
 	bool is_replaced, is_draining;
+	/* The pools of its name that it replaces, and that replaces it; borrowed, NULL: none, or it
+	 * has gone. */
+	struct pool_runtime *predecessor, *successor;
 	struct config_pool config; /* owned */
 	struct pool_config pool_config;
 	struct workers_config workers_config;
@@ -42,7 +45,7 @@ struct pool_runtime {
 /* config moves in. NULL: out of memory; config is untouched. */
 struct pool_runtime *pool_runtime_new(const struct runtime_shared *, struct config_pool *config,
 	uint16_t place, uint32_t serial, mtime now);
-/* Kill the workers that still run, and free it. */
+/* Kill the workers that still run, and free it; its successor has its predecessor then. */
 void pool_runtime_free(struct pool_runtime *);
 
 /* Apply the settings of other that can change at run time, and what follows: a number of
@@ -51,8 +54,9 @@ void pool_runtime_change(struct pool_runtime *, struct config_pool *other, mtime
 /* Take over the history of the pool that this one replaces, and what operators have set on it: a
  * pause, and the number of workers unless the configuration changes it. */
 void pool_runtime_inherit(struct pool_runtime *, const struct pool_runtime *before, mtime now);
-/* Mark it as replaced by another pool of its name; it works until pool_runtime_drain. */
-void pool_runtime_mark_replaced(struct pool_runtime *);
+/* Mark it as replaced by another pool of its name, which replaces no other; it works until
+ * pool_runtime_drain. */
+void pool_runtime_mark_replaced(struct pool_runtime *, struct pool_runtime *by);
 /* Drain it, without a time limit; it is freed when pool_runtime_is_drained. */
 void pool_runtime_drain(struct pool_runtime *, mtime now);
 /* Replaced or draining. */

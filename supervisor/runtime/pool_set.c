@@ -28,22 +28,21 @@ struct pool_runtime *pool_set_add(struct pool_set *pool_set, const struct runtim
 	return pool_set->at[place];
 }
 
-/* NULL: it was not replaced, or what has replaced it is gone. */
-static struct pool_runtime *find_heir(
-	const struct pool_set *pool_set, const struct pool_runtime *runtime)
+/* The latest of those that have replaced it one after the other. NULL: it was not replaced, or they
+ * are gone. */
+static struct pool_runtime *find_heir(const struct pool_runtime *runtime)
 {
-	struct pool_runtime *latest;
+	struct pool_runtime *heir = runtime->successor;
 
-	if (!runtime->is_replaced)
-		return NULL;
-	latest = pool_set_find(pool_set, text_from(runtime->config.name));
-	return latest == runtime ? NULL : latest;
+	while (heir && heir->successor)
+		heir = heir->successor;
+	return heir;
 }
 
 void pool_set_remove(struct pool_set *pool_set, struct pool_runtime *runtime)
 {
 	uint16_t place = runtime->place;
-	struct pool_runtime *heir = find_heir(pool_set, runtime);
+	struct pool_runtime *heir = find_heir(runtime);
 	struct histogram took = {0};
 	struct history_second rest;
 
@@ -74,34 +73,23 @@ static void add_counts(struct history_second *sum, const struct history_second *
 }
 
 /* Measure a pool and those that it replaces, and end the seconds of the latter. */
-static struct history_second measure_with_replaced(struct pool_set *pool_set,
+static struct history_second measure_with_replaced(
 	struct pool_runtime *heir, int64_t now, struct histogram *ret_took)
 {
 	static const uint32_t none[HISTOGRAM_BUCKETS];
 	struct histogram took = {0};
 	struct history_second sum = pool_runtime_measure(heir, &took), figures;
-	struct pool_runtime *runtime;
+	struct pool_runtime *runtime = heir;
 
-	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));) {
-		if (find_heir(pool_set, runtime) != heir)
-			continue;
+	while ((runtime = runtime->predecessor)) {
 		figures = pool_runtime_measure(runtime, &took);
 		history_end_seconds(&runtime->history, now, &figures);
 		add_counts(&sum, &figures);
 	}
 	history_set_times(&sum, &took);
-	histogram_add_since(ret_took, &took, none);
+	if (took.count > 0)
+		histogram_add_since(ret_took, &took, none);
 	return sum;
-}
-
-static bool has_replaced(const struct pool_set *pool_set)
-{
-	struct pool_runtime *runtime;
-
-	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));)
-		if (runtime->is_replaced)
-			return true;
-	return false;
 }
 
 void pool_set_end_seconds(struct pool_set *pool_set, int64_t now)
@@ -109,16 +97,14 @@ void pool_set_end_seconds(struct pool_set *pool_set, int64_t now)
 	struct history_second all = {0}, figures;
 	struct histogram took = {0};
 	struct pool_runtime *runtime;
-	bool is_replacing;
 
 	if (now == pool_set->history.open)
 		return;
-	is_replacing = has_replaced(pool_set);
 	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));) {
-		if (find_heir(pool_set, runtime))
-			continue;
-		figures = is_replacing ? measure_with_replaced(pool_set, runtime, now, &took)
-				       : pool_runtime_measure(runtime, &took);
+		if (runtime->successor)
+			continue; /* measured with its heir */
+		figures = runtime->predecessor ? measure_with_replaced(runtime, now, &took)
+					       : pool_runtime_measure(runtime, &took);
 		history_end_seconds(&runtime->history, now, &figures);
 		add_counts(&all, &figures);
 	}

@@ -175,7 +175,7 @@ static void apply_step(const struct reload_step *step, struct pool_runtime *crea
 		break;
 	case RELOAD_REPLACE:
 		pool_runtime_inherit(created, step->runtime, now);
-		pool_runtime_mark_replaced(step->runtime);
+		pool_runtime_mark_replaced(step->runtime, created);
 		break;
 	case RELOAD_REMOVE:
 		pool_runtime_drain(step->runtime, now);

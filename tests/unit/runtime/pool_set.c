@@ -76,7 +76,7 @@ START_TEST(a_removed_pool_leaves_its_place_free)
 	ck_assert_ptr_eq(pool_set_find(&pool_set, TEXT("pool")), added[2]);
 	ck_assert_ptr_eq(pool_set_find_as_of(&pool_set, TEXT("pool"), 2), added[1]);
 	ck_assert_ptr_null(pool_set_find(&pool_set, TEXT("nobody")));
-	pool_runtime_mark_replaced(added[0]);
+	pool_runtime_mark_replaced(added[0], added[2]);
 	pool_runtime_drain(added[1], clock_now());
 	ck_assert(pool_runtime_is_retiring(added[0]) && !added[0]->is_draining);
 	ck_assert(pool_runtime_is_retiring(added[1]) && added[1]->is_draining);
@@ -135,7 +135,7 @@ START_TEST(history_is_handed_on)
 	pool_set_end_seconds(&pool_set, 5001);
 	struct pool_runtime *heir = add_named(&rig, &pool_set, "one");
 	pool_runtime_inherit(heir, old, clock_now());
-	pool_runtime_mark_replaced(old);
+	pool_runtime_mark_replaced(old, heir);
 	ck_assert_uint_eq(heir->history.count, 1);
 	ck_assert_uint_eq(latest(&heir->history)->done, 3);
 
@@ -174,7 +174,7 @@ START_TEST(history_without_an_heir_is_its_own)
 	runtime_rig_open(&rig, 1);
 	struct pool_runtime *old = add_named(&rig, &pool_set, "one"),
 			    *heir = add_named(&rig, &pool_set, "one");
-	pool_runtime_mark_replaced(old);
+	pool_runtime_mark_replaced(old, heir);
 	pool_set_end_seconds(&pool_set, 5000);
 	pool_set_remove(&pool_set, heir);
 	do_tasks(old, 3, 10 * MTIME_MS);
@@ -186,12 +186,72 @@ START_TEST(history_without_an_heir_is_its_own)
 }
 END_TEST
 
+/* Whatever order they leave in, the latest one has what those before it do. */
+START_TEST(history_passes_one_that_has_gone)
+{
+	static struct runtime_rig rig;
+	struct pool_set pool_set = {0};
+	struct pool_runtime *chain[3];
+	runtime_rig_open(&rig, 1);
+	for (int i = 0; i < 3; i++) {
+		chain[i] = add_named(&rig, &pool_set, "one");
+		if (i > 0)
+			pool_runtime_mark_replaced(chain[i - 1], chain[i]);
+	}
+	pool_set_end_seconds(&pool_set, 5000);
+	for (int i = 0; i < 3; i++)
+		do_tasks(chain[i], 1, 10 * MTIME_MS);
+	pool_set_end_seconds(&pool_set, 5001);
+	ck_assert_uint_eq(latest(&chain[1]->history)->done, 1);
+	ck_assert_uint_eq(latest(&chain[2]->history)->done, 3);
+	pool_set_remove(&pool_set, chain[1]);
+	do_tasks(chain[0], 4, 10 * MTIME_MS);
+	pool_set_end_seconds(&pool_set, 5002);
+	ck_assert_uint_eq(latest(&chain[2]->history)->done, 4);
+	ck_assert_uint_eq(latest(&pool_set.history)->done, 4);
+	pool_set_release(&pool_set);
+	runtime_rig_close(&rig);
+}
+END_TEST
+
+enum { MANY = 400, SECONDS = 500 };
+
+/* Work in proportion to the number of pools: the cube of it would not end before the test's limit.
+ */
+START_TEST(many_replaced_pools_are_measured)
+{
+	static struct runtime_rig rig;
+	static struct pool_runtime *heirs[MANY];
+	struct pool_set pool_set = {0};
+	char name[20];
+	runtime_rig_open(&rig, 1);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof name, "pool-%d", i);
+		struct pool_runtime *old = add_named(&rig, &pool_set, name);
+		heirs[i] = add_named(&rig, &pool_set, name);
+		pool_runtime_mark_replaced(old, heirs[i]);
+	}
+	pool_set_end_seconds(&pool_set, 5000);
+	for (int i = 0; i < MANY; i++) {
+		do_tasks(heirs[i]->predecessor, 1, 10 * MTIME_MS);
+		do_tasks(heirs[i], 1, 10 * MTIME_MS);
+	}
+	for (int64_t i = 1; i <= SECONDS; i++)
+		pool_set_end_seconds(&pool_set, 5000 + i);
+	for (int i = 0; i < MANY; i++)
+		ck_assert_uint_eq(history_back(&heirs[i]->history, SECONDS - 1)->done, 2);
+	pool_set_release(&pool_set);
+	runtime_rig_close(&rig);
+}
+END_TEST
+
 static Suite *pool_set_suite(void)
 {
 	Suite *suite = suite_create("runtime/pool_set");
 	UNIT_CASE(suite, "configured", a_new_configuration_is_applied,
 		a_replacing_pool_inherits_pause_and_scale, a_removed_pool_leaves_its_place_free,
-		history_is_handed_on, history_without_an_heir_is_its_own);
+		history_is_handed_on, history_without_an_heir_is_its_own,
+		history_passes_one_that_has_gone, many_replaced_pools_are_measured);
 	return suite;
 }
 

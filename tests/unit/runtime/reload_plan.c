@@ -139,7 +139,13 @@ END_TEST
 START_TEST(retiring_pools_are_not_planned)
 {
 	start("pools:\n" POOL("a", "") POOL("b", "") POOL("c", ""));
-	pool_runtime_mark_replaced(pool_set_find(&pool_set, TEXT("a")));
+	struct pool_runtime *replaced = pool_set_find(&pool_set, TEXT("a"));
+	struct config *newer = load("pools:\n" POOL("a", ""));
+	struct pool_runtime *successor =
+		pool_set_add(&pool_set, &rig.tools, &newer->pools[0], clock_now());
+	pool_runtime_mark_replaced(replaced, successor);
+	pool_set_remove(&pool_set, successor);
+	config_free(newer);
 	pool_runtime_drain(pool_set_find(&pool_set, TEXT("b")), clock_now());
 	expect_plan("pools:\n" POOL("a", ", nice: 1") POOL("c", ""), "a added\nc unchanged\n");
 	start("pools:\n" POOL("a", ", nice: 1")); /* beside the one that retires */
