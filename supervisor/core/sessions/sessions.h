@@ -91,8 +91,7 @@ void sessions_continue(struct sessions *, struct delivery *, mtime now);
 /* By command: this life of the session ends after so many of its tasks. */
 void sessions_end_after(
 	struct sessions *, struct session *, uint32_t tasks, enum session_end, mtime now);
-/* By command, and again when its task begins: what that leaves undone goes there, and if it has
- * begun, its worker is ended when limits.grace is over. */
+/* By command, and when its task begins; if it has, its worker is ended after limits.grace. */
 void sessions_abort(
 	struct sessions *, struct session *, enum session_rest, bool is_begun, mtime now);
 /* The running task of an aborted session whose grace is over, once; or NULL. */
