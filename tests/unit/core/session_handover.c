@@ -476,7 +476,9 @@ START_TEST(a_message_is_not_sent_before_it_is_named)
 	start_after_deaths(&rig);
 	keyed_deliver(&rig, "a+");
 	rig_expect(&rig, "name a");
-	keyed_deliver(&rig, "a a!");
+	keyed_deliver(&rig, "a"); /* behind it */
+	rig_expect(&rig, "");
+	keyed_deliver(&rig, "a!");
 	rig_expect(&rig, "name none, send 0:3"); /* high, and nobody has begun it before */
 	name(&rig, "");                          /* of the name that is forgotten */
 	keyed_answer(&rig, 0, 200, "name a, ack 3");
