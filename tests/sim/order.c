@@ -758,7 +758,7 @@ static void check_closing(const struct pool_runtime *runtime)
 void order_requested(
 	const struct pool_runtime *runtime, enum source_request request, uint32_t window)
 {
-	const struct order *order = order_of(runtime);
+	struct order *order = order_of(runtime);
 	uint16_t configured = runtime->config.prefetch;
 
 	if (!order->is_on)
@@ -774,4 +774,6 @@ void order_requested(
 	sim_require(window >= order->used || window == configured,
 		"a window of %u after one of %u, and %u is configured", window, order->used,
 		configured);
+	if (window > order->used) /* the broker may know it before we hear of that */
+		order->used = (uint16_t)window;
 }
