@@ -564,7 +564,7 @@ bool topology_closed(
 bool topology_connection_closed(
 	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
 {
-	if (!topology->is_binding)
+	if (!topology->is_binding || code != REPLY_COMMAND_INVALID)
 		return false;
 	log_binding_refusal(topology, code, reason, log);
 	topology->is_binding = false;

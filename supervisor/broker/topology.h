@@ -111,7 +111,7 @@ bool topology_next(struct topology *, struct connection *, uint16_t channel);
 bool topology_closed(
 	struct topology *, uint16_t code, struct text reason, const struct channel_log *);
 /* The broker closed the connection with this error. True: because of a binding, whose exchange has
- * an unknown type; it is skipped on the next connection. */
+ * an unknown type (503); it is skipped on the next connection. */
 bool topology_connection_closed(
 	struct topology *, uint16_t code, struct text reason, const struct channel_log *);
 

@@ -4,6 +4,7 @@
 #include "broker/topology.h"
 #include "commands.h"
 #include "config/config.h"
+#include "os/clock.h"
 #include "publish/broker_client.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
@@ -22,6 +23,9 @@
 #define CODE_ACCESS_REFUSED      403
 #define CODE_NOT_FOUND           404
 #define CODE_PRECONDITION_FAILED 406
+#define CODE_COMMAND_INVALID     503
+#define CODE_NOT_ALLOWED         530
+#define CODE_NOT_IMPLEMENTED     540
 
 static const char help[] =
 	"usage: wpool declare [OPTION]... FILE [POOL]...\n"
@@ -35,12 +39,12 @@ static const char help[] =
 	"(bound, refused).\n"
 	"Policies are not visible to it; `rabbitmqctl list_policies` shows them.\n"
 	"\n"
-	"  --wait DURATION  give up after so long without the broker; default 10s\n"
+	"  --wait DURATION  give up after so long without the broker, or while it fails; default 10s\n"
 	"  --help           this text\n"
 	"\n"
 	"Exit status: 0 all queues are as they must be, 64 usage, 65 no such pool, 69 no broker,\n"
-	"75 connection lost, 77 login or a declaration refused, 78 the configuration is wrong, or\n"
-	"a queue or an exchange does not suit it.\n";
+	"75 the broker fails, or interrupted, 77 login or a declaration refused, 78 the\n"
+	"configuration is wrong, or a queue or an exchange does not suit it.\n";
 
 static const struct option options[] = {
 	{"wait", required_argument, NULL, 'w'},
@@ -67,7 +71,10 @@ struct declaration {
 	struct queue_probe probe, token_probe;
 	char token[QUEUE_MAX + 1];
 	enum token_step token_step;
+	bool is_asking;  /* the answer to a request for this pool is to come */
 	bool is_resumed; /* on the next connection this pool continues without a binding */
+	mtime wait;
+	mtime failing_since; /* the broker answers with errors of its own; 0: it does not */
 	int exit_code;
 };
 
@@ -243,7 +250,15 @@ static void next_pool(struct declaration *d)
 		return;
 	}
 	begin_pool(d);
+	d->is_asking = true;
 	channel_open(d->client.connection, CHANNEL);
+}
+
+static void leave_pool(struct declaration *d)
+{
+	d->at++;
+	d->is_asking = false;
+	d->failing_since = 0;
 }
 
 static void report_difference(struct declaration *d)
@@ -258,7 +273,7 @@ static void end_pool(struct declaration *d)
 {
 	print_pool(d);
 	report_difference(d);
-	d->at++;
+	leave_pool(d);
 	channel_close(d->client.connection, CHANNEL);
 }
 
@@ -327,7 +342,7 @@ static void on_refused(struct declaration *d, const struct amqp_event *event)
 		console_problem(COMMAND, "pool %s: the broker refuses: %u %.*s",
 			current_pool(d)->name, event->code, TEXT_ARGS(event->text));
 	fail_declaration(d, event->code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
-	d->at++;
+	leave_pool(d);
 	next_pool(d);
 }
 
@@ -380,25 +395,51 @@ static void on_up(void *ctx, struct connection *connection)
 	channel_open(connection, CHANNEL);
 }
 
-/* An error is the answer to the last request. */
+static bool is_answer(uint16_t code)
+{
+	return code == CODE_COMMAND_INVALID || code == CODE_NOT_ALLOWED ||
+	       code == CODE_NOT_IMPLEMENTED;
+}
+
+static void report_lost_pool(struct declaration *d, uint16_t code, struct text text, int exit_code)
+{
+	console_problem(COMMAND, "pool %s: the broker closed the connection: %u %.*s",
+		current_pool(d)->name, code, TEXT_ARGS(text));
+	fail_declaration(d, exit_code);
+}
+
+/* The broker fails, whatever was asked: the next connection retries. */
+static void retry_within_wait(struct declaration *d, uint16_t code, struct text text)
+{
+	mtime now = clock_now();
+
+	if (d->failing_since == 0)
+		d->failing_since = now;
+	if (now - d->failing_since < d->wait)
+		return;
+	report_lost_pool(d, code, text, EX_TEMPFAIL);
+	broker_client_close(&d->client);
+}
+
+/* Some errors are the answer to the last request. */
 static void on_down(void *ctx, bool by_error)
 {
 	struct declaration *d = ctx;
 	struct text text;
 	uint16_t code = broker_link_close_reason(d->client.broker_link, &text);
 
-	if (!by_error || d->at == d->config->pool_count)
+	if (!by_error || !d->is_asking)
 		return;
 	d->is_resumed = topology_connection_closed(&d->topology, code, text, &no_log);
 	if (d->is_resumed) {
 		report_binding(d, code);
-		return;
+	} else if (is_answer(code)) {
+		print_refused_pool(d);
+		report_lost_pool(d, code, text, EX_CONFIG);
+		leave_pool(d);
+	} else {
+		retry_within_wait(d, code, text);
 	}
-	print_refused_pool(d);
-	console_problem(COMMAND, "pool %s: the broker closed the connection: %u %.*s",
-		current_pool(d)->name, code, TEXT_ARGS(text));
-	fail_declaration(d, EX_CONFIG);
-	d->at++;
 }
 
 static void on_interrupt(void *ctx)
@@ -450,7 +491,7 @@ static int unknown_pool(const struct declaration *d)
 static int declare_all(char *const *names, const char *file, mtime wait)
 {
 	struct config_flags flags = {.is_for_other_process = true, .file = file};
-	struct declaration d = {.names = names};
+	struct declaration d = {.names = names, .wait = wait};
 	struct problems problems = {0};
 	enum rc rc = config_load(&flags, environ, &d.config, &problems);
 	int exit_code;

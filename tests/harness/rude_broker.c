@@ -37,6 +37,8 @@ enum {
 	CHANNEL_FLOW = METHOD(20, 20),
 	CHANNEL_CLOSE = METHOD(20, 40),
 	CHANNEL_CLOSE_OK = METHOD(20, 41),
+	QUEUE_DECLARE = METHOD(50, 10),
+	QUEUE_DECLARE_OK = METHOD(50, 11),
 	CONSUME = METHOD(60, 20),
 	CONSUME_OK = METHOD(60, 21),
 	RETURN = METHOD(60, 50),
@@ -121,10 +123,11 @@ static void receive(int fd, uint8_t *bytes, size_t len)
 
 /* ---------- what it says ---------- */
 
-static void send_close(const struct rude_broker *broker, int fd, uint16_t channel, uint32_t method)
+static void send_close(
+	const struct rude_broker *broker, int fd, uint16_t channel, uint32_t method, uint16_t code)
 {
 	struct out fields = {0};
-	put_number(&fields, 403, 2);
+	put_number(&fields, code, 2);
 	put_short_string(&fields, broker->words, broker->len);
 	put_number(&fields, 0, 4);
 	send_method(fd, channel, method, fields.bytes, fields.len);
@@ -174,6 +177,15 @@ static void send_return(const struct rude_broker *broker, int fd, uint16_t chann
 	send_method(fd, channel, ACK, ack.bytes, ack.len);
 }
 
+/* Behind a reserved number. */
+static void send_declare_ok(int fd, uint16_t channel, const uint8_t *fields)
+{
+	struct out answer = {0};
+	put_short_string(&answer, (const char *)fields + 3, fields[2]);
+	put_number(&answer, 0, 8);
+	send_method(fd, channel, QUEUE_DECLARE_OK, answer.bytes, answer.len);
+}
+
 /* Behind a reserved number and the queue's name. */
 static void send_consume_ok(int fd, uint16_t channel, const uint8_t *fields)
 {
@@ -195,12 +207,18 @@ static void answer_in_channel(const struct rude_broker *broker, int fd, uint16_t
 		send_method(fd, channel, CHANNEL_OPEN_OK, "\0\0\0", 4);
 		if (broker->how == RUDE_ASKS)
 			ask(fd, channel);
+	} else if (method == CHANNEL_CLOSE && broker->how == RUDE_FAILS_BETWEEN) {
+		send_close(broker, fd, 0, CLOSE, 503);
 	} else if (method == CHANNEL_CLOSE) {
 		send_method(fd, channel, CHANNEL_CLOSE_OK, "", 0);
 	} else if (method == CHANNEL_CLOSE_OK || broker->how == RUDE_BLOCKS) {
 		return;
 	} else if (broker->how == RUDE_CLOSES_CHANNELS) {
-		send_close(broker, fd, channel, CHANNEL_CLOSE);
+		send_close(broker, fd, channel, CHANNEL_CLOSE, 403);
+	} else if (broker->how == RUDE_FAILS) {
+		send_close(broker, fd, 0, CLOSE, 541);
+	} else if (method == QUEUE_DECLARE && broker->how == RUDE_FAILS_BETWEEN) {
+		send_declare_ok(fd, channel, fields);
 	} else if (method == SELECT) {
 		send_method(fd, channel, SELECT_OK, "", 0);
 	} else if (method == CONSUME) {
@@ -214,7 +232,7 @@ static void answer(const struct rude_broker *broker, int fd, uint16_t channel, u
 	if (channel > 0)
 		answer_in_channel(broker, fd, channel, method, fields);
 	else if (method == START_OK && broker->how == RUDE_REFUSES_LOGIN)
-		send_close(broker, fd, 0, CLOSE);
+		send_close(broker, fd, 0, CLOSE, 403);
 	else if (method == START_OK)
 		send_tune(fd);
 	else if (method == OPEN)

@@ -9,6 +9,8 @@
 enum rude {
 	RUDE_REFUSES_LOGIN,   /* connection.close 403 instead of connection.tune */
 	RUDE_CLOSES_CHANNELS, /* channel.close 403 for each request in an open channel */
+	RUDE_FAILS,           /* connection.close 541 for each request in an open channel */
+	RUDE_FAILS_BETWEEN,   /* has all queues, and connection.close 503 for each channel.close */
 	RUDE_RETURNS,         /* confirms and consumes, and returns each message with 312 */
 	RUDE_BLOCKS,          /* connection.blocked when the connection is open, and nothing more */
 	RUDE_ASKS,            /* channel.flow without end in an open channel, and reads no more */

@@ -2,6 +2,7 @@
  * rests on. */
 #include "harness/command.h"
 #include "harness/control.h"
+#include "harness/rude_broker.h"
 #include "system/system.h"
 
 #include <stdio.h>
@@ -281,6 +282,48 @@ START_TEST(serve_does_not_warn_of_an_equal_queue)
 }
 END_TEST
 
+/* Two pools of one queue each, at another broker. */
+static const char *write_two_pools(const struct rude_broker *rude)
+{
+	const char *file = scratch_path(fixture.folder, "wpool.yaml");
+	const char *settings = "command: [w], retry: {attempts: 1, dead_letter: broker}";
+
+	scratch_write(file, scratch_text("broker: {url: '%s'}\npools: [{name: one, queue: q1, %s}, "
+					 "{name: two, queue: q2, %s}]\n",
+				    rude_broker_url(rude), settings, settings));
+	return file;
+}
+
+/* It is not the configuration that is wrong. */
+START_TEST(broker_that_fails_is_retried)
+{
+	struct rude_broker *rude = rude_broker_start(RUDE_FAILS, "INTERNAL_ERROR", 14);
+	struct proc *declare = fixture_wpool(
+		(const char *const[]){"declare", "--wait", "2s", write_two_pools(rude), NULL});
+
+	proc_expect(declare, "541 INTERNAL_ERROR; retrying in");
+	ck_assert_int_eq(proc_wait(declare), 75);
+	control_expect_text(proc_stderr(declare),
+		"pool one: the broker closed the connection: 541 INTERNAL_ERROR");
+	control_expect_text(scratch_text("[%s]", proc_stdout(declare)), "[]");
+	rude_broker_free(rude);
+}
+END_TEST
+
+/* Neither the pool that is complete nor the next one, of which nothing was asked, is refused. */
+START_TEST(error_between_pools_is_no_answer)
+{
+	struct rude_broker *rude = rude_broker_start(RUDE_FAILS_BETWEEN, "ODD", 3);
+	struct proc *declare =
+		fixture_wpool((const char *const[]){"declare", write_two_pools(rude), NULL});
+
+	ck_assert_int_eq(proc_wait(declare), 0);
+	control_expect_text(proc_stdout(declare), "one: 0 queues made\n  queue \"q1\": exists\n"
+						  "two: 0 queues made\n  queue \"q2\": exists\n");
+	rude_broker_free(rude);
+}
+END_TEST
+
 START_TEST(mistakes_are_named)
 {
 	const char *file = write_config("key: routing_key");
@@ -304,5 +347,6 @@ int main(void)
 		{serve_makes_bindings, 3}, {serve_names_what_differs, 2},
 		{serve_names_another_type, 1}, {serve_does_not_warn_of_an_equal_queue, 1},
 		{pool_without_sessions_has_no_token, 1}, {existing_queue_is_shown_as_it_is, 1},
-		{token_queue_of_another_kind_is_named, 1}, {mistakes_are_named, 1});
+		{token_queue_of_another_kind_is_named, 1}, {broker_that_fails_is_retried, 1},
+		{error_between_pools_is_no_answer, 1}, {mistakes_are_named, 1});
 }

@@ -126,6 +126,9 @@ END_TEST
 START_TEST(connection_closed_for_something_else_skips_nothing)
 {
 	begin(&config);
+	consumer_on_connection_closed(rig_consumer, 503, TEXT("COMMAND_INVALID"));
+	reconnect();
+	rig_expect("odx"); /* the request was not that of a binding */
 	consumer_on_connection_closed(rig_consumer, 541, TEXT("INTERNAL_ERROR"));
 	reconnect();
 	rig_expect("odx");
