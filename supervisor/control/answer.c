@@ -91,20 +91,20 @@ void control_refuse(
 		request, status, json_pack("{s:o}", "error", json_text(text_from(what))), allow);
 }
 
-bool control_bool_of(struct text value, bool *ret)
+bool control_bool_take(struct control_bool *parameter, struct text value)
 {
 	bool is_true = text_is(value, TEXT("true"));
 
-	if (!is_true && !text_is(value, TEXT("false")))
+	if (parameter->is_given || (!is_true && !text_is(value, TEXT("false"))))
 		return false;
-	*ret = is_true;
+	*parameter = (struct control_bool){.value = is_true, .is_given = true};
 	return true;
 }
 
 struct bool_parameter {
 	const char *name;
-	unsigned count;
-	bool value, is_wrong;
+	struct control_bool taken;
+	bool is_wrong;
 };
 
 static void on_parameter(void *ctx, struct text name, struct text value)
@@ -113,7 +113,7 @@ static void on_parameter(void *ctx, struct text name, struct text value)
 
 	if (!text_is(name, text_from(p->name)))
 		return;
-	p->is_wrong |= p->count++ > 0 || !control_bool_of(value, &p->value);
+	p->is_wrong |= !control_bool_take(&p->taken, value);
 }
 
 bool control_read_bool(const struct http_request *request, const char *name, bool *ret)
@@ -127,7 +127,7 @@ bool control_read_bool(const struct http_request *request, const char *name, boo
 		control_refuse(request, 400, what, NULL);
 		return false;
 	}
-	*ret = parameter.value;
+	*ret = parameter.taken.value;
 	return true;
 }
 

@@ -28,8 +28,13 @@ json_t *control_json_link(struct link_facts, bool is_operator);
 json_t *control_json_add_causes(
 	json_t *array, const struct health *, unsigned set, bool with_pool_name);
 
-/* "true" or "false"; false: neither. */
-bool control_bool_of(struct text, bool *ret) MUST_CHECK;
+/* A parameter that is true or false, and false where it is not given. Zeroed: not given yet. */
+struct control_bool {
+	bool value, is_given;
+};
+
+/* Take the value of a parameter of the query. False: it is neither, or was given before. */
+bool control_bool_take(struct control_bool *, struct text value) MUST_CHECK;
 /* Read NAME=true or NAME=false of the query, false where there is none. False: there is another
  * value or several, and the request was refused. */
 bool control_read_bool(const struct http_request *, const char *name, bool *ret) MUST_CHECK;

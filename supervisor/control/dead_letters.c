@@ -39,7 +39,8 @@ struct letters_command {
 	enum letters_verb verb;
 	char *options[OPTIONS_MAX]; /* owned: the command line; NULL-terminated */
 	size_t count;
-	bool has_limit, has_selection, is_all, has_fingerprint;
+	bool has_limit, has_selection, has_fingerprint;
+	struct control_bool all;
 	const char *mistake; /* static, the first one; or NULL */
 	bool has_no_memory;
 };
@@ -108,6 +109,8 @@ static const char *read_parameter(
 {
 	uint64_t skip;
 
+	if (text_is(name, TEXT("all")) && !is_list(command))
+		return control_bool_take(&command->all, value) ? NULL : "all is true or false";
 	if (!value.ptr || memchr(value.ptr, '\0', value.len))
 		return "a parameter has no value, or a NUL in it";
 	if (text_is(name, TEXT("limit")))
@@ -125,8 +128,6 @@ static const char *read_parameter(
 			       ? NULL
 			       : "skip is not a number from 0";
 	}
-	if (text_is(name, TEXT("all")) && !is_list(command))
-		return control_bool_of(value, &command->is_all) ? NULL : "all is true or false";
 	return "there is an unknown parameter (docs/control.md)";
 }
 
@@ -147,7 +148,7 @@ static void read_query(struct letters_command *command, const struct http_reques
 		add_option(command, "--limit=", TEXT(LIST_DEFAULT));
 	else if (command->has_fingerprint && !command->has_limit)
 		add_option(command, "--limit=", TEXT("1"));
-	if (!command->mistake && !is_list(command) && command->has_selection == command->is_all)
+	if (!command->mistake && !is_list(command) && command->has_selection == command->all.value)
 		command->mistake =
 			"one of fingerprint=HEX, match=HEADER=VALUE and all=true is needed";
 }

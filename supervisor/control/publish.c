@@ -20,6 +20,7 @@ struct publishing {
 	struct http_exchange *exchange; /* borrowed until it is answered */
 	char id[RANDOM_ID_SIZE];
 	char place[PLACE_SIZE];
+	struct control_bool high;
 	struct buf mistake; /* the first one in the query; empty: none */
 };
 
@@ -63,6 +64,8 @@ static const char *set_field(struct publishing *p, struct text name, struct text
 {
 	struct envelope *e = &p->message.envelope;
 
+	if (text_is(name, TEXT("high")))
+		return control_bool_take(&p->high, value) ? NULL : "is not true or false, once";
 	if (!value.ptr)
 		return "has no value";
 	if (text_is(name, TEXT("header")))
@@ -75,9 +78,7 @@ static const char *set_field(struct publishing *p, struct text name, struct text
 		return envelope_set_session(e, value);
 	if (text_is(name, TEXT("session_key")))
 		return set_session_key(p, value);
-	if (!text_is(name, TEXT("high")))
-		return set_named_field(e, name, value);
-	return control_bool_of(value, &e->is_high) ? NULL : "is not true or false";
+	return set_named_field(e, name, value);
 }
 
 static void on_parameter(void *ctx, struct text name, struct text value)
@@ -108,6 +109,7 @@ static struct publishing *publishing_new(const struct http_request *request)
 	buf_init(&p->mistake, SIZE_MAX);
 	random_id_make(p->id);
 	http_each_query(request, on_parameter, p);
+	p->message.envelope.is_high = p->high.value;
 	problem = envelope_problem(&p->message.envelope);
 	if (buf_len(&p->mistake) == 0 && problem)
 		buf_append_text(&p->mistake, text_from(problem));

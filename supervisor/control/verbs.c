@@ -9,6 +9,13 @@
 
 #include <string.h>
 
+/* What a request asks for. */
+struct asked {
+	const struct http_request *request;
+	uint64_t slot, task; /* for the verbs that take them; task 0: none is named */
+	bool gives_up;
+};
+
 static bool read_task_id(const struct http_request *request, uint64_t *ret)
 {
 	const char *id = http_query(request, "task");
@@ -23,28 +30,28 @@ static bool read_slot(const struct http_request *request, uint64_t *ret)
 	return slot && text_read_decimal(text_from(slot), UINT16_MAX, ret);
 }
 
-static const char *pause_pool(struct pool_runtime *runtime, const struct http_request *request)
+static const char *pause_pool(struct pool_runtime *runtime, const struct asked *asked)
 {
-	(void)request;
+	(void)asked;
 	return pool_runtime_command(runtime, COMMAND_PAUSE, 0, clock_now());
 }
 
-static const char *resume_pool(struct pool_runtime *runtime, const struct http_request *request)
+static const char *resume_pool(struct pool_runtime *runtime, const struct asked *asked)
 {
-	(void)request;
+	(void)asked;
 	return pool_runtime_command(runtime, COMMAND_RESUME, 0, clock_now());
 }
 
-static const char *restart_pool(struct pool_runtime *runtime, const struct http_request *request)
+static const char *restart_pool(struct pool_runtime *runtime, const struct asked *asked)
 {
-	(void)request;
+	(void)asked;
 	return pool_runtime_command(runtime, COMMAND_RESTART, 0, clock_now());
 }
 
 /* ?workers=8, 2..32 or auto. For anything else 0 is passed on, which the pool refuses. */
-static const char *scale_pool(struct pool_runtime *runtime, const struct http_request *request)
+static const char *scale_pool(struct pool_runtime *runtime, const struct asked *asked)
 {
-	const char *workers = http_query(request, "workers");
+	const char *workers = http_query(asked->request, "workers");
 	int64_t min = 0, max = 0;
 
 	if (workers && strcmp(workers, "auto") == 0)
@@ -56,27 +63,19 @@ static const char *scale_pool(struct pool_runtime *runtime, const struct http_re
 }
 
 /* ?task=4711, which the pool has. */
-static const char *cancel_pool(struct pool_runtime *runtime, const struct http_request *request)
+static const char *cancel_pool(struct pool_runtime *runtime, const struct asked *asked)
 {
-	uint64_t id = 0;
-
-	return read_task_id(request, &id) ? pool_runtime_cancel(runtime, id, clock_now()) : NULL;
+	return pool_runtime_cancel(runtime, asked->task, clock_now());
 }
 
-/* ?slot=3&task=4711&give_up=true; without a task 0 is passed on. */
-static const char *kill_pool(struct pool_runtime *runtime, const struct http_request *request)
+/* ?slot=3&task=4711&give_up=true */
+static const char *kill_pool(struct pool_runtime *runtime, const struct asked *asked)
 {
-	uint64_t slot = 0, id = 0;
-	bool gives_up;
-
-	if (!read_slot(request, &slot) || !control_read_bool(request, "give_up", &gives_up))
-		return NULL;
-	(void)read_task_id(request, &id);
-	return pool_runtime_kill(runtime, (uint16_t)slot, id, gives_up, clock_now());
+	return pool_runtime_kill(
+		runtime, (uint16_t)asked->slot, asked->task, asked->gives_up, clock_now());
 }
 
-static const char *(*const actions[API_VERB_COUNT])(
-	struct pool_runtime *, const struct http_request *) = {
+static const char *(*const actions[API_VERB_COUNT])(struct pool_runtime *, const struct asked *) = {
 #define POOL_VERB(id, ...) [API_VERB_##id] = id##_pool,
 #include "api/verbs.def"
 };
@@ -84,7 +83,7 @@ static const char *(*const actions[API_VERB_COUNT])(
 /* Ask one pool, or each that does not drain, and return the first refusal. One that works until its
  * successor is ready may have to do the same; its own refusal does not matter. */
 static const char *apply_verb(const struct supervisor_view *view, const struct api_verb *verb,
-	const struct pool_runtime *only, const struct http_request *request)
+	const struct pool_runtime *only, const struct asked *asked)
 {
 	const char *refusal = NULL;
 	struct pool_runtime *runtime;
@@ -95,7 +94,7 @@ static const char *apply_verb(const struct supervisor_view *view, const struct a
 		bool is_replaced = only && runtime != only && !is_draining &&
 				   strcmp(runtime->config.name, only->config.name) == 0;
 		const char *one = is_addressed || (verb->covers_replaced && is_replaced)
-					  ? actions[verb - api_verbs](runtime, request)
+					  ? actions[verb - api_verbs](runtime, asked)
 					  : NULL;
 		if (is_addressed && !refusal)
 			refusal = one;
@@ -105,19 +104,19 @@ static const char *apply_verb(const struct supervisor_view *view, const struct a
 
 /* Replace *only by the pool of the same name that has the task: its successor may have the name
  * now. False: there is none, and the request was refused. */
-static bool find_task(const struct supervisor_view *view, const struct http_request *request,
-	struct pool_runtime **only)
+static bool find_task(
+	const struct supervisor_view *view, struct asked *asked, struct pool_runtime **only)
 {
+	const struct http_request *request = asked->request;
 	struct pool_runtime *runtime;
-	uint64_t id = 0;
 
-	if (!read_task_id(request, &id)) {
+	if (!read_task_id(request, &asked->task)) {
 		control_refuse(request, 400, "task=ID is needed: a number from 1", NULL);
 		return false;
 	}
 	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));) {
 		if (strcmp(runtime->config.name, (*only)->config.name) != 0 ||
-			!pool_has_task(runtime->pool, id))
+			!pool_has_task(runtime->pool, asked->task))
 			continue;
 		*only = runtime;
 		return true;
@@ -139,20 +138,19 @@ static bool is_replacing(const struct supervisor_view *view, const struct pool_r
 }
 
 /* The same for the slot of a worker; a task may be named, too. */
-static bool find_worker(const struct supervisor_view *view, const struct http_request *request,
-	struct pool_runtime **only)
+static bool find_worker(
+	const struct supervisor_view *view, struct asked *asked, struct pool_runtime **only)
 {
-	uint64_t slot;
-	bool gives_up;
+	const struct http_request *request = asked->request;
 
-	if (!read_slot(request, &slot)) {
+	if (!read_slot(request, &asked->slot)) {
 		control_refuse(request, 400, "slot=N is needed: a number from 0", NULL);
 		return false;
 	}
-	if (!control_read_bool(request, "give_up", &gives_up))
+	if (!control_read_bool(request, "give_up", &asked->gives_up))
 		return false;
 	if (http_query(request, "task"))
-		return find_task(view, request, only);
+		return find_task(view, asked, only);
 	if (!is_replacing(view, *only))
 		return true;
 	control_refuse(request, 409,
@@ -166,15 +164,16 @@ static bool find_worker(const struct supervisor_view *view, const struct http_re
 void control_answer_verb(const struct supervisor_view *view, const struct http_request *request)
 {
 	const struct api_verb *verb = api_verb_find(text_from(strrchr(request->path, '/') + 1));
+	struct asked asked = {.request = request};
 	struct pool_runtime *only;
 	const char *refusal;
 
 	if (!control_find_pool(view, request, &only) ||
-		(verb->takes_task && !find_task(view, request, &only)))
+		(verb->takes_task && !find_task(view, &asked, &only)))
 		return;
-	if (verb->takes_slot && !find_worker(view, request, &only))
+	if (verb->takes_slot && !find_worker(view, &asked, &only))
 		return;
-	refusal = apply_verb(view, verb, only, request);
+	refusal = apply_verb(view, verb, only, &asked);
 	if (refusal)
 		control_refuse(request, 409, refusal, NULL);
 	else
