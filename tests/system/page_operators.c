@@ -306,6 +306,29 @@ START_TEST(changes_are_of_the_list_that_is_shown)
 }
 END_TEST
 
+/* The question was about the list before: the second click asks about the one that is shown. */
+START_TEST(another_list_forgets_the_first_click)
+{
+	serve(true);
+	post_dead(5);
+	struct browser *browser = open_page();
+	enter_token(browser, TOKEN);
+	keep_questions(browser);
+	click(browser, BUTTON("Dead letters"));
+	expect_rows(browser, 5);
+	click(browser, BUTTON("Drop all that match"));
+	browser_await(browser, scratch_text("Boolean(%s)", BUTTON("Really drop 5 messages?")));
+	json_decref(browser_value(browser, FILTER " = 'x-wpool-reason=crashed'"));
+	click(browser, BUTTON("Show"));
+	expect_rows(browser, 3);
+	click(browser, BUTTON("Drop all that match"));
+	click(browser, BUTTON("Really drop 3 messages with x-wpool-reason=crashed?"));
+	browser_await(browser, LETTERS " === '3 dropped; 0 of 2 messages'");
+	client_expect_ready(fixture.client, fixture.dead, 2);
+	browser_free(browser);
+}
+END_TEST
+
 /* Of a list that was empty, or could not be had, there is nothing to drop. */
 START_TEST(changes_need_a_list)
 {
@@ -333,5 +356,6 @@ int main(void)
 	return SYSTEM_RUN("page operators", {without_the_token_there_is_no_such_part, 2},
 		{operator_controls_a_pool, 1}, {operator_kills_a_task, 1},
 		{only_the_task_in_the_question_is_killed, 1}, {operator_handles_dead_letters, 1},
-		{changes_are_of_the_list_that_is_shown, 1}, {changes_need_a_list, 1});
+		{changes_are_of_the_list_that_is_shown, 1},
+		{another_list_forgets_the_first_click, 1}, {changes_need_a_list, 1});
 }

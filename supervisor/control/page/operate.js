@@ -54,7 +54,7 @@ function addButton(node, text, act) {
 }
 
 /* A button that acts at its second click: what it does cannot be undone. choose(): at the first click, what it will act
- * on, with the question as `question`; or nothing. */
+ * on, with the question as `question`; or nothing. Its disarm() forgets the first click. */
 function addCarefulButton(node, text, act, choose = () => ({question: text.toLowerCase()})) {
 	let chosen = null;
 
@@ -65,7 +65,7 @@ function addCarefulButton(node, text, act, choose = () => ({question: text.toLow
 		setText(button, choice ? `Really ${choice.question}?` : text);
 	}
 
-	return addButton(node, text, (button) => {
+	const careful = addButton(node, text, (button) => {
 		const sure = chosen;
 
 		show(button, sure ? null : choose());
@@ -74,6 +74,9 @@ function addCarefulButton(node, text, act, choose = () => ({question: text.toLow
 		if (chosen)
 			button.timer = setTimeout(() => show(button, null), SURE_MS);
 	});
+
+	careful.disarm = () => show(careful, null);
+	return careful;
 }
 
 /* ---- a pool ---- */
@@ -195,11 +198,13 @@ class Letters {
 		return {question: `${verb} ${which}`, selection: `${matchOf(filter) || "all=true"}&limit=${count}`};
 	}
 
-	/* null: no list is shown. */
+	/* null: no list is shown. A question was about the list before. */
 	setListed(listed) {
 		this.listed = listed;
-		for (const button of this.changes)
+		for (const button of this.changes) {
 			button.disabled = !listed?.count;
+			button.disarm();
+		}
 	}
 
 	async load(skip, before = "") {
