@@ -13,7 +13,7 @@
 #define TEXT_LIMIT   (64 * 1024)
 #define HTTP_OK      200
 /* How long a supervisor may take from its last answer to its end. */
-#define EXIT_LIMIT_MS 10000
+#define EXIT_LIMIT_MS (API_CLIENT_EXIT_LIMIT_S * 1000)
 
 /* ---------- the library ---------- */
 
@@ -281,7 +281,7 @@ static bool finish_transfer(struct api_client *client, CURLcode code)
 	buf_clear(&client->problem);
 	client->exit_code = EX_OK;
 	client->status = 0;
-	client->is_absent = false;
+	client->is_absent = client->is_outlived = false;
 	if (code == CURLE_COULDNT_CONNECT) {
 		set_no_supervisor(client);
 	} else if (code != CURLE_OK && !client->has_enough) {
@@ -337,7 +337,7 @@ int api_client_ask(struct api_client *client, const struct api_request *request)
 		;
 	/* has_enough: the caller has ended the answer, and does not want the end either. */
 	if (client->exit_code == EX_OK && client->request.until_exit && !client->has_enough)
-		peer_process_await_end(&client->peer, EXIT_LIMIT_MS);
+		client->is_outlived = !peer_process_await_end(&client->peer, EXIT_LIMIT_MS);
 	return client->exit_code;
 }
 

@@ -12,6 +12,9 @@
 #include <curl/curl.h>
 #include <jansson.h>
 
+/* How long until_exit waits after the answer. */
+#define API_CLIENT_EXIT_LIMIT_S 10
+
 struct api_request {
 	bool is_post;     /* without a body */
 	const char *path; /* a * in it is replaced by the pool */
@@ -30,6 +33,7 @@ struct api_client {
 			      HTTP status 400: 64, 404: 65, 409: 75, 422: 78, others:
 			      69 */
 	bool is_absent;    /* no supervisor listens there */
+	bool is_outlived;  /* with until_exit: the supervisor has not gone within the limit */
 	long status;       /* of HTTP; 0: there was no answer */
 	struct buf answer; /* its body */
 	struct buf problem; /* what went wrong, a text; empty with EX_OK */

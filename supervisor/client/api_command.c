@@ -94,6 +94,10 @@ static int ask_supervisor(const struct api_command *q, const char *path,
 		return EX_SOFTWARE;
 	}
 	exit_code = api_client_ask(client, &request);
+	if (client->is_outlived)
+		console_problem(q->command,
+			"the supervisor's process has not ended %d s after its last answer",
+			API_CLIENT_EXIT_LIMIT_S);
 	if (exit_code == EX_OK)
 		return EX_OK;
 	answer = client->status ? api_client_json(client) : NULL;

@@ -1,5 +1,6 @@
 #include "os/peer_process.h"
 
+#include "os/clock.h"
 #include "os/descriptors.h"
 
 #include <errno.h>
@@ -33,24 +34,26 @@ void peer_process_hold(struct peer_process *peer, int fd)
 	peer->pidfd = open_pidfd(fd);
 }
 
-/* False: limit_ms have passed (-1: none). */
-static bool wait_for(int fd, short events, int limit_ms)
+/* False: it is `until`. */
+static bool wait_for(int fd, short events, mtime until)
 {
 	struct pollfd wait = {.fd = fd, .events = events};
 	int ready;
 
 	do
-		ready = poll(&wait, 1, limit_ms);
+		ready = poll(&wait, 1, (int)(mtime_max(until - clock_now(), 0) / MTIME_MS));
 	while (ready < 0 && errno == EINTR);
 	return ready != 0;
 }
 
 bool peer_process_await_end(const struct peer_process *peer, int limit_ms)
 {
+	mtime until = clock_now() + limit_ms * MTIME_MS;
+
 	/* Not readable: what the peer sent last need not be read for that. */
-	if (peer->connection >= 0)
-		wait_for(peer->connection, POLLRDHUP, -1);
-	return peer->pidfd < 0 || wait_for(peer->pidfd, POLLIN, limit_ms);
+	if (peer->connection >= 0 && !wait_for(peer->connection, POLLRDHUP, until))
+		return false;
+	return peer->pidfd < 0 || wait_for(peer->pidfd, POLLIN, until);
 }
 
 void peer_process_release(struct peer_process *peer)

@@ -15,9 +15,9 @@ struct peer_process {
  * afterwards. Without a pidfd (the process is in another namespace before Linux 6.5, or has ended)
  * its end is that of the connection. */
 void peer_process_hold(struct peer_process *, int fd);
-/* Wait until the other side of the connection is closed, without a limit, and then until the
- * process has ended, for at most limit_ms: what listens there may be a proxy that lives on. True:
- * it has ended, as far as that can be known. */
+/* Wait until the other side of the connection is closed, and then until the process has ended, for
+ * at most limit_ms in all: what listens there may be a proxy that lives on. True: it has ended, as
+ * far as that can be known. */
 bool peer_process_await_end(const struct peer_process *, int limit_ms);
 void peer_process_release(struct peer_process *);
 

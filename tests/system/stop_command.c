@@ -79,6 +79,21 @@ START_TEST(stop_waits_for_the_process)
 }
 END_TEST
 
+START_TEST(process_that_does_not_end_is_reported)
+{
+	struct proc *serve = fixture_serve_echo(one_worker);
+	fixture_worker_pid();
+	pid_t pid = proc_pid(serve);
+	ck_assert_int_eq(ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXIT), 0);
+	struct proc *command = stop(NULL, NULL);
+	await_exit_stop(pid);
+	ck_assert_int_eq(proc_wait(command), 0);
+	command_expect_text(proc_stderr(command), "has not ended 10 s after its last answer");
+	ck_assert_int_eq(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+	ck_assert_int_eq(proc_wait(serve), 0);
+}
+END_TEST
+
 START_TEST(next_start_finds_the_socket_free)
 {
 	for (int i = 0; i < 5; i++) {
@@ -195,8 +210,9 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("stop_command", {idle_supervisor_is_stopped, 1},
-		{stop_waits_for_the_process, 1}, {next_start_finds_the_socket_free, 1},
-		{stop_waits_for_started_tasks, 1}, {force_ends_the_drain, 1},
-		{force_needs_no_stop_before, 1}, {interrupted_stop_command_leaves_the_drain, 1},
-		{output_error_ends_the_command, 1}, {terminal_shows_tasks_in_hand, 1});
+		{stop_waits_for_the_process, 1}, {process_that_does_not_end_is_reported, 1},
+		{next_start_finds_the_socket_free, 1}, {stop_waits_for_started_tasks, 1},
+		{force_ends_the_drain, 1}, {force_needs_no_stop_before, 1},
+		{interrupted_stop_command_leaves_the_drain, 1}, {output_error_ends_the_command, 1},
+		{terminal_shows_tasks_in_hand, 1});
 }

@@ -101,6 +101,20 @@ START_TEST(a_proxy_may_live_on)
 }
 END_TEST
 
+static void keep_and_stay(int fd)
+{
+	(void)fd;
+	pause();
+}
+
+START_TEST(a_proxy_may_keep_the_connection)
+{
+	listen_and(keep_and_stay);
+	hold();
+	ck_assert(!peer_process_await_end(&peer, 1));
+}
+END_TEST
+
 START_TEST(without_a_pidfd_the_connection_counts)
 {
 	listen_and(close_and_stay);
@@ -119,6 +133,7 @@ static Suite *peer_process_suite(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, a_process_that_ends_is_noticed);
 	tcase_add_test(tests, a_proxy_may_live_on);
+	tcase_add_test(tests, a_proxy_may_keep_the_connection);
 	tcase_add_test(tests, without_a_pidfd_the_connection_counts);
 	suite_add_tcase(suite, tests);
 	return suite;
