@@ -116,8 +116,8 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
-/* On a terminal, ask before the verb is for all pools. Return -1, or the exit code if it is not to
- * be. */
+/* On a terminal, ask before the verb is for all pools. Return -1, or the exit code if the operator
+ * refuses. */
 static int ask_for_all(const struct verb_command *command, const struct api_verb *verb)
 {
 	if (!verb->question_all || command->q.pool || command->is_agreed || !console_can_ask() ||

@@ -32,9 +32,10 @@ static const char keys_below[] =
 
 /* ---------- lines ---------- */
 
-static void put_line(struct buf *out, struct text style, const char *format, ...) PRINTF_LIKE(3, 4);
+static void append_line(struct buf *out, struct text style, const char *format, ...)
+	PRINTF_LIKE(3, 4);
 
-static void put_line(struct buf *out, struct text style, const char *format, ...)
+static void append_line(struct buf *out, struct text style, const char *format, ...)
 {
 	va_list args;
 	char *line;
@@ -56,7 +57,7 @@ static void put_line(struct buf *out, struct text style, const char *format, ...
 }
 
 /* lines: a table, titles first. marked: this row gets a mark. */
-static void put_table(struct text lines, size_t marked, struct buf *out)
+static void append_table(struct text lines, size_t marked, struct buf *out)
 {
 	struct text line;
 
@@ -73,7 +74,7 @@ static void put_table(struct text lines, size_t marked, struct buf *out)
 }
 
 /* first: the first row that is shown. marked: SIZE_MAX: none. */
-static void put_rows(struct top_table *table, size_t first, size_t count, size_t marked,
+static void append_rows(struct top_table *table, size_t first, size_t count, size_t marked,
 	size_t width, struct buf *out)
 {
 	struct buf lines;
@@ -81,59 +82,59 @@ static void put_rows(struct top_table *table, size_t first, size_t count, size_t
 	buf_init(&lines, SIZE_MAX);
 	top_table_write(
 		table, first, count, width > WIDTH_MIN ? width - MARGIN : WIDTH_MIN, &lines);
-	put_table(buf_text(&lines), marked == SIZE_MAX ? SIZE_MAX - 1 : marked - first, out);
+	append_table(buf_text(&lines), marked == SIZE_MAX ? SIZE_MAX - 1 : marked - first, out);
 	out->failed |= lines.failed;
 	buf_release(&lines);
 }
 
-static void put_section(
+static void append_section(
 	const char *what, const char *of, const struct top_table *table, struct buf *out)
 {
 	const char *sort = top_table_sorted_by(table);
 
-	put_line(out, TEXT_NONE, "%zu %s%s%s%s%s", table->count, what, of ? " of " : "",
+	append_line(out, TEXT_NONE, "%zu %s%s%s%s%s", table->count, what, of ? " of " : "",
 		of ? of : "", *sort ? ", by " : "", sort);
 }
 
 /* ---------- head ---------- */
 
-static void put_findings(const json_t *status, struct buf *out)
+static void append_findings(const json_t *status, struct buf *out)
 {
 	size_t count = findings_count(status);
 	struct finding finding;
 
 	for (size_t at = 0; at < FINDINGS_MAX && findings_next(status, &at, &finding);)
-		put_line(out, TEXT_NONE, "  %s: %s", finding.label, finding.text);
+		append_line(out, TEXT_NONE, "  %s: %s", finding.label, finding.text);
 	if (count > FINDINGS_MAX)
 		buf_printf(out, "  and %zu more: wpool status\n", count - FINDINGS_MAX);
 }
 
-static void put_head(const struct top_model *model, mtime now, struct buf *out)
+static void append_head(const struct top_model *model, mtime now, struct buf *out)
 {
 	bool is_troubled = *model->trouble || now - model->answered_at > ANSWER_LATE;
 	struct buf line;
 
 	if (is_troubled)
-		put_line(out, REVERSE, "%s; the last answer was %lld s ago",
+		append_line(out, REVERSE, "%s; the last answer was %lld s ago",
 			*model->trouble ? model->trouble : "waiting for the supervisor",
 			(long long)((now - model->answered_at) / MTIME_SECOND));
 	if (!model->status)
 		return;
 	buf_init(&line, SIZE_MAX);
 	status_append_verdict(model->status, &line);
-	put_line(out, is_troubled ? TEXT_NONE : BOLD, "%.*s", TEXT_ARGS(buf_text(&line)));
+	append_line(out, is_troubled ? TEXT_NONE : BOLD, "%.*s", TEXT_ARGS(buf_text(&line)));
 	buf_clear(&line);
 	status_append_broker(model->status, &line);
-	put_line(out, TEXT_NONE, "%.*s", TEXT_ARGS(buf_text(&line)));
+	append_line(out, TEXT_NONE, "%.*s", TEXT_ARGS(buf_text(&line)));
 	out->failed |= line.failed;
 	buf_release(&line);
-	put_findings(model->status, out);
+	append_findings(model->status, out);
 }
 
 /* ---------- the page ---------- */
 
 /* Half of the lines for pools; more if there are few workers, fewer if there are few pools. */
-static void put_tables(struct top_model *model, size_t width, size_t place, struct buf *out)
+static void append_tables(struct top_model *model, size_t width, size_t place, struct buf *out)
 {
 	size_t rows = place > 5 ? place - 5 : 1; /* without a section's line, titles, and between */
 	size_t half = rows / 2, workers = model->workers.count, pools = model->pools.count;
@@ -142,13 +143,13 @@ static void put_tables(struct top_model *model, size_t width, size_t place, stru
 
 	shown = shown < pools ? shown : pools;
 	first = chosen == pools || chosen < shown ? 0 : chosen - shown + 1;
-	put_section(pools == 1 ? "pool" : "pools", NULL, &model->pools, out);
-	put_rows(&model->pools, first, shown, chosen, width, out);
+	append_section(pools == 1 ? "pool" : "pools", NULL, &model->pools, out);
+	append_rows(&model->pools, first, shown, chosen, width, out);
 	if (!model->chosen)
 		return;
 	buf_append_byte(out, '\n');
-	put_section(workers == 1 ? "worker" : "workers", model->chosen, &model->workers, out);
-	put_rows(&model->workers, 0, rows > shown ? rows - shown : 1, SIZE_MAX, width, out);
+	append_section(workers == 1 ? "worker" : "workers", model->chosen, &model->workers, out);
+	append_rows(&model->workers, 0, rows > shown ? rows - shown : 1, SIZE_MAX, width, out);
 }
 
 /* "+, -", of a verb with two keys. */
@@ -159,7 +160,7 @@ static const char *keys_of(const struct api_verb *verb, const char *between, cha
 	return buffer;
 }
 
-static void put_keys(struct buf *out)
+static void append_keys(struct buf *out)
 {
 	char buffer[16];
 
@@ -171,22 +172,22 @@ static void put_keys(struct buf *out)
 	buf_append_text(out, text_from(keys_below));
 }
 
-static void put_foot(const struct top_model *model, struct buf *out)
+static void append_foot(const struct top_model *model, struct buf *out)
 {
 	char buffer[16], task[JSON_CELL_SIZE + 16] = "";
 
 	if (model->asks && model->asks->takes_slot) {
 		if (model->task >= 0)
 			snprintf(task, sizeof task, " task %.0f:", model->task);
-		put_line(out, REVERSE,
+		append_line(out, REVERSE,
 			"%s: kill the task of the worker in slot: %s_%s then r: retry it, g: give "
 			"it up; or any other key",
 			model->chosen ? model->chosen : "", model->slot, task);
 	} else if (model->asks) {
-		put_line(out, REVERSE, "%s: %s y, or any other key",
+		append_line(out, REVERSE, "%s: %s y, or any other key",
 			model->chosen ? model->chosen : "", model->asks->question);
 	} else if (*model->message) {
-		put_line(out, TEXT_NONE, "%s", model->message);
+		append_line(out, TEXT_NONE, "%s", model->message);
 	} else {
 		buf_append_text(out, TEXT("q quit  j k choose"));
 		for (size_t i = 0; i < API_VERB_COUNT; i++)
@@ -204,21 +205,21 @@ void top_view_draw(struct top_model *model, size_t width, size_t height, mtime n
 	size_t head = 0;
 
 	buf_init(&page, SIZE_MAX);
-	put_head(model, now, &page);
+	append_head(model, now, &page);
 	buf_append_byte(&page, '\n');
 	for (rest = buf_text(&page); text_take_line(&rest, &line);)
 		head++;
 	if (model->is_help)
-		put_keys(&page);
+		append_keys(&page);
 	else if (model->knows_pools)
-		put_tables(model, width, height > head + 1 ? height - head - 1 : 1, &page);
+		append_tables(model, width, height > head + 1 ? height - head - 1 : 1, &page);
 	rest = buf_text(&page);
 	for (size_t row = 1; row < height; row++) {
 		if (text_take_line(&rest, &line))
 			buf_append_text(out, line);
 		buf_append_byte(out, '\n');
 	}
-	put_foot(model, out);
+	append_foot(model, out);
 	out->failed |= page.failed;
 	buf_release(&page);
 }
