@@ -679,11 +679,18 @@ class KnowsNoSwitchWithId(Loop):
 
 
 class DropsOpenTasksAtQuit(Loop):
+    HOLD = 2  # they are open when the end comes, also on a busy machine
+
     def on_quit(self):
         sys.exit(0)
 
 
 class DropsOpenTasksAtTheEnd(Loop):
+    HOLD = 2
+
+    def on_quit(self):
+        self.add(self.read_tasks())  # of which there are none: it waits for the end
+
     def end_of_data(self):
         self.end(is_between=not self.bytes)
 
