@@ -19,8 +19,8 @@ struct table_field {
  * fields. RC_MALFORMED: anything else. After RC_OK the functions below cannot fail. */
 enum rc table_check(struct text table) MUST_CHECK;
 
-/* Take the next field off *rest, which is a checked table (keyed) or array (not keyed) before the
- * first call. False: no more fields. */
+/* Take the next field off *rest, which is a table (keyed) or array (not keyed) before the first
+ * call. False: no more fields; of a table that was not checked, or the next one is malformed. */
 bool table_next(struct text *rest, bool keyed, struct table_field *ret_field);
 /* Find the last field of that name at the top level; false: none. */
 bool table_find(struct text table, struct text key, struct table_field *ret_field);

@@ -64,12 +64,10 @@ void dead_letter_read(
 		return;
 	}
 	struct text table = letter->properties.value[PROPERTY_HEADERS];
-	if (table_check(table) == RC_OK) {
+	if (table_check(table) == RC_OK)
 		letter->headers = table;
-	} else {
+	else
 		letter->is_unreadable = true;
-		letter->unreadable = table;
-	}
 }
 
 bool dead_letter_header(const struct dead_letter *letter, struct text name, struct buf *out)

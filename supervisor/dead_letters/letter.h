@@ -16,7 +16,7 @@ struct dead_letter {
 	struct text exchange, routing_key;
 	struct properties properties;
 	struct text headers;    /* a table that table_check found good */
-	struct text unreadable; /* the raw headers, or all raw properties; else empty */
+	struct text unreadable; /* all raw properties if they cannot be parsed; else empty */
 	struct text body;
 };
 

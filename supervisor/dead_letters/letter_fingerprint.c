@@ -54,10 +54,28 @@ static int compare_digests(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct digest));
 }
 
-/* A quorum queue sorts the headers when it adds one of its own, so their order must not count. A
+/* Also of a table that is too deep or too long for table_check: it has its fields all the same. */
+static struct text raw_headers(const struct dead_letter *letter)
+{
+	return letter->properties.value[PROPERTY_HEADERS];
+}
+
+static size_t count_headers(struct text headers)
+{
+	struct table_field field;
+	size_t count = 0;
+
+	while (table_next(&headers, true, &field))
+		count++;
+	return count;
+}
+
+/* Return what follows the last field that can be parsed.
+ *
+ * A quorum queue sorts the headers when it adds one of its own, so their order must not count. A
  * sum of their hashes would not do: with thousands of headers others of the same sum can be found.
  */
-static void digest_headers(
+static struct text digest_headers(
 	struct hash *hash, struct text headers, struct digest *digests, size_t *ret_count)
 {
 	struct table_field field;
@@ -74,17 +92,19 @@ static void digest_headers(
 	}
 	qsort(digests, count, sizeof *digests, compare_digests);
 	*ret_count = count;
+	return headers;
 }
 
 static void digest_letter(struct hash *hash, const struct dead_letter *letter,
 	struct digest *of_headers, struct digest *ret)
 {
 	struct properties properties = letter->properties;
+	struct text rest;
 	size_t header_count;
 
 	/* Its queue gives headers to a message that had none. */
 	properties_clear(&properties, PROPERTY_HEADERS);
-	digest_headers(hash, letter->headers, of_headers, &header_count);
+	rest = digest_headers(hash, raw_headers(letter), of_headers, &header_count);
 	hash_begin(hash);
 	hash_text(hash, letter->exchange);
 	hash_text(hash, letter->routing_key);
@@ -95,6 +115,7 @@ static void digest_letter(struct hash *hash, const struct dead_letter *letter,
 			hash_text(hash, properties.value[i]);
 	hash_number(hash, header_count);
 	hash_bytes(hash, of_headers, header_count * sizeof *of_headers);
+	hash_text(hash, rest);
 	hash_text(hash, letter->body);
 	hash_end(hash, ret);
 }
@@ -102,7 +123,7 @@ static void digest_letter(struct hash *hash, const struct dead_letter *letter,
 bool dead_letter_fingerprint(const struct dead_letter *letter, char ret[FINGERPRINT_SIZE])
 {
 	struct digest *of_headers =
-		malloc((table_count(letter->headers, true) + 1) * sizeof *of_headers);
+		malloc((count_headers(raw_headers(letter)) + 1) * sizeof *of_headers);
 	struct hash hash = {.ctx = EVP_MD_CTX_new()};
 	struct digest digest;
 	bool is_made = of_headers && hash.ctx;
