@@ -30,7 +30,7 @@ void sessions_name_next(struct sessions *, const struct effects *, void *io);
 void sessions_named(struct sessions *, mtime now);
 /* True: the token names a task, or is to. */
 bool sessions_has_name(const struct sessions *);
-/* True: what is named is not sent, and is not next in its session any more. */
+/* Something is named and not sent. True: it is not next in its session any more. */
 bool sessions_name_is_over(const struct sessions *);
 /* Forget it; return its session, which waits for a name again, or NULL. */
 struct session *sessions_forget_name(struct sessions *, mtime now);

@@ -7,8 +7,7 @@
 
 static bool is_of(const struct naming *naming, const struct delivery *delivery)
 {
-	return delivery->source && naming->tag == delivery->tag &&
-	       naming->epoch == delivery->source->epoch;
+	return naming->tag == delivery->tag && naming->epoch == delivery->source->epoch;
 }
 
 /* One that no worker gets needs no name. */
@@ -72,13 +71,10 @@ bool sessions_name_is_over(const struct sessions *sessions)
 {
 	const struct naming *naming = &sessions->naming;
 	const struct session *session = naming->session;
-	if (!naming->tag)
-		return false;
 	if (!session || (session->state != SESSION_READY && session->state != SESSION_RUNNING &&
 				!session->is_unnamed))
 		return true;
-	const struct delivery *next = session_next(session);
-	return !next || !is_of(naming, next);
+	return !is_of(naming, session_next(session));
 }
 
 struct session *sessions_forget_name(struct sessions *sessions, mtime now)

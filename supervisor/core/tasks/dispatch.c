@@ -714,6 +714,6 @@ void dispatch_source_down(struct dispatch *dispatch, struct source *source, mtim
 		before = link->prev;
 		lose_delivery(dispatch, CONTAINER_OF(link, struct delivery, unacked), now);
 	}
-	if (dispatch->sessions && list_is_empty(&dispatch->queued))
+	if (dispatch->sessions)
 		sessions_unkeyed_begins(dispatch->sessions, *dispatch->last_id, true);
 }

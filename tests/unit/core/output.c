@@ -83,12 +83,31 @@ START_TEST(without_memory_there_is_no_detail_and_no_copy)
 }
 END_TEST
 
+START_TEST(of_a_failure_its_status_and_words_are_kept)
+{
+	struct output *output = answer();
+	output->status = 503;
+	output = output_add_detail(output_add_stderr_line(output, TEXT("oops")), TEXT("detail"));
+	output = output_of_failure(output);
+	ck_assert_int_eq(output->status, 503);
+	ck_assert(text_is(output->stderr_line, TEXT("oops")));
+	ck_assert(text_is(output->detail, TEXT("detail")));
+	ck_assert_uint_eq(output->body.len, 0);
+	mallocs_left = 0;
+	output = output_of_failure(output);
+	mallocs_left = LONG_MAX;
+	ck_assert_ptr_null(output);
+	ck_assert_ptr_null(output_of_failure(NULL));
+}
+END_TEST
+
 static Suite *output_suite(void)
 {
 	Suite *suite = suite_create("core/output");
 	UNIT_CASE(suite, "words", last_words_are_added_to_a_copy_of_the_output,
 		without_memory_the_output_stays_as_it_is, a_detail_is_added,
-		without_memory_there_is_no_detail_and_no_copy);
+		without_memory_there_is_no_detail_and_no_copy,
+		of_a_failure_its_status_and_words_are_kept);
 	return suite;
 }
 

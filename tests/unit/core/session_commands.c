@@ -510,6 +510,34 @@ START_TEST(the_oldest_wait_is_not_that_of_the_first)
 }
 END_TEST
 
+/* One turn ends some thousands of them at most, and the next one is due at once. */
+START_TEST(very_many_idle_sessions_end_in_several_turns)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.session.idle = MTIME_MINUTE;
+	rig_start(&rig, config);
+	rig.is_unaudited = true; /* that takes a step for each pair of them */
+	for (int i = 0; i < 3001; i++) {
+		char key[8];
+		snprintf(key, sizeof key, "%d", i);
+		rig_step(&rig,
+			(struct event){.kind = SESSION_COMMAND,
+				.session = {.verb = SESSION_VERB_PAUSE, .key = text_from(key)}});
+		rig_step(&rig,
+			(struct event){.kind = SESSION_COMMAND,
+				.session = {.verb = SESSION_VERB_RESUME, .key = text_from(key)}});
+	}
+	rig_wait(&rig, MTIME_MINUTE);
+	ck_assert_uint_gt(pool_session_counts(rig.pool).remembered, 0);
+	ck_assert_int_le(pool_deadline(rig.pool), rig.now);
+	for (int i = 0; i < 3; i++)
+		rig_turn(&rig);
+	ck_assert_uint_eq(pool_session_counts(rig.pool).remembered, 0);
+	rig_end(&rig);
+}
+END_TEST
+
 /* An order moves a session to the head that has waited for less than one behind it. */
 START_TEST(the_oldest_wait_is_not_that_of_a_drained_session)
 {
@@ -686,6 +714,7 @@ static Suite *session_commands_suite(void)
 		a_pool_without_sessions_refuses, a_pool_whose_channel_closes_refuses,
 		the_tasks_of_a_session_are_listed, a_list_may_end_with_the_task_that_runs,
 		the_oldest_wait_is_not_that_of_the_first,
+		very_many_idle_sessions_end_in_several_turns,
 		the_oldest_wait_is_not_that_of_a_drained_session, failed_attempts_are_counted,
 		what_continues_has_not_failed, orders_are_shown_until_they_are_carried_out);
 	return suite;

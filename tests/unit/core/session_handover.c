@@ -572,6 +572,74 @@ START_TEST(nothing_is_named_that_cannot_be_sent)
 }
 END_TEST
 
+/* Its session has ended before the turn ends. */
+START_TEST(the_name_of_a_message_that_is_given_up_is_forgotten)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "name a");
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_source_up(&rig);
+	rig.last_tag = 0;
+	keyed_deliver(&rig, "b=7");
+	ck_assert(!keyed_exists(&rig, "a"));
+	rig_expect(&rig, "name none, send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_name_is_for_one_channel)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "name a");
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_source_up(&rig);
+	rig.last_tag = 0;
+	keyed_deliver(&rig, "a=1+");
+	rig_expect(&rig, "name none, name a");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Workers are busy with what came before. */
+START_TEST(a_named_message_waits_for_a_worker)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "name a");
+	keyed_deliver(&rig, "x y z");
+	rig_forget(&rig);
+	name(&rig, "");
+	keyed_deliver(&rig, "b+");
+	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_HELD);
+	keyed_answer(&rig, 0, 200, "send 0:1, ack 2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* First a former holder may still run it. */
+START_TEST(what_was_held_is_named_after)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(3);
+	config.session.takeover_delay = 30 * MTIME_SECOND;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "c");
+	rig_step(&rig, (struct event){.kind = TOKEN_HELD,
+			       .token = {.deaths = 3, .window = 8, .delay = 30 * MTIME_SECOND}});
+	begin_consuming(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "");
+	rig_wait(&rig, 30 * MTIME_SECOND);
+	rig_expect(&rig, "name a");
+	rig_end(&rig);
+}
+END_TEST
+
 /* It is given up without a name, so that none is left when it is gone. */
 START_TEST(an_unfit_message_is_not_named)
 {
@@ -717,6 +785,8 @@ static Suite *session_handover_suite(void)
 		a_name_is_not_for_a_message_of_another_channel, a_suspect_is_named_again,
 		messages_without_a_key_need_no_name, a_name_is_not_for_another_message,
 		a_message_that_killed_its_supervisor_is_given_up, an_unfit_message_is_not_named,
+		the_name_of_a_message_that_is_given_up_is_forgotten, a_name_is_for_one_channel,
+		a_named_message_waits_for_a_worker, what_was_held_is_named_after,
 		the_name_of_another_message_stays, what_is_no_longer_next_is_named_no_more,
 		a_high_message_is_named_in_place_of_a_normal_one,
 		a_session_without_a_place_is_not_named, nothing_is_named_that_cannot_be_sent,
