@@ -183,25 +183,45 @@ static struct token_content forged_content(struct world *world)
 		.deaths = random_below(random, 5)};
 }
 
-void tokens_forge(struct world *world)
+static void store(struct world *world, const struct token_content *content, bool is_whole)
 {
-	const struct token_content content = forged_content(world);
 	struct amqp_publish publish;
 	struct text body;
 	struct buf scratch;
 
 	buf_init(&scratch, TOKEN_BODY_MAX + 1024);
-	sim_require(
-		token_message_write(&content, 1, TEXT(WORLD_TOKEN), &scratch, &publish) == RC_OK,
+	sim_require(token_message_write(content, 1, TEXT(WORLD_TOKEN), &scratch, &publish) == RC_OK,
 		"out of memory");
 	body = publish.body;
-	if (random_chance(&world->random, 300))
-		body.len = random_below(&world->random, (uint32_t)body.len); /* no token at all */
+	if (!is_whole)
+		body.len = random_below(&world->random, (uint32_t)body.len);
 	sim_trace("somebody publishes a token of epoch %llu, or %zu bytes of one",
-		(unsigned long long)content.epoch, body.len);
+		(unsigned long long)content->epoch, body.len);
 	broker_store(
 		world->broker, WORLD_TOKEN, &(struct copy_facts){0}, 0, publish.properties, body);
 	buf_release(&scratch);
+}
+
+void tokens_forge(struct world *world)
+{
+	const struct token_content content = forged_content(world);
+
+	store(world, &content, random_chance(&world->random, 700));
+}
+
+void tokens_precede(struct world *world)
+{
+	struct random *random = &world->order.random;
+	const struct token_content content = {.holder = TEXT("before"),
+		.epoch = 1,
+		.window = world->order.prefetch,
+		.delay = world->order.config.takeover_delay,
+		.deaths = 2 + random_below(random, 3)};
+
+	if (!world->order.is_restless || random_chance(random, 200))
+		return;
+	broker_declare_single(world->broker, WORLD_TOKEN);
+	store(world, &content, true);
 }
 
 /* ---------- at rest ---------- */

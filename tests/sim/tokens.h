@@ -34,6 +34,8 @@ mtime tokens_guard_deadline(const struct world *);
 /* True: at rest one pool has the token, and it is the only message of its queue. */
 bool tokens_are_settled(const struct world *);
 
+/* Before the run: the token of a holder that died, and was not the first. */
+void tokens_precede(struct world *);
 /* Somebody who may not publishes to the token's queue: a token, or bytes that are none. */
 void tokens_forge(struct world *);
 

@@ -194,7 +194,7 @@ static void kill_holder_that_names(struct world *world)
 			!supervisor_is_alive(supervisor) ||
 			!order_takeover_has_named(&supervisor->pools[0]) ||
 			!settings_has(world->settings, TROUBLE_KILL) ||
-			!random_chance(&order->random, 100))
+			!random_chance(&order->random, 300))
 			continue;
 		order->named_deaths++;
 		supervisor_kill(supervisor);
@@ -426,6 +426,7 @@ static void live(struct world *world)
 {
 	uint32_t spells = 1 + random_below(&world->random, 3);
 
+	tokens_precede(world);
 	start_all(world);
 	for (uint32_t spell = 0; spell < spells; spell++) {
 		uint32_t rounds = random_below(&world->random, 2000);
