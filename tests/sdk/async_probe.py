@@ -193,9 +193,17 @@ async def used_time(task, rest):
 
 
 async def hold_thread(task, rest):
-    """Keep a thread for longer than anybody waits."""
+    """Keep a thread for longer than anybody waits. One that has not begun would be cancelled with the handler."""
+    loop, has_begun = asyncio.get_running_loop(), asyncio.Event()
+
+    def hold():
+        loop.call_soon_threadsafe(has_begun.set)
+        time.sleep(60)
+
+    thread = asyncio.ensure_future(asyncio.to_thread(hold))
+    await has_begun.wait()
     task.progress("begun")
-    await asyncio.to_thread(time.sleep, 60)
+    await thread
 
 
 async def in_thread(task, rest):

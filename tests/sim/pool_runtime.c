@@ -173,7 +173,8 @@ static uint32_t hand_limit(const struct pool_runtime *runtime)
 {
 	if (runtime->world->order.has_token) /* it may use a larger window, of a holder before */
 		return HAND_MAX;
-	return runtime->config.prefetch ? 2u * runtime->config.prefetch + 8 : UINT32_MAX;
+	uint32_t window = runtime->config.prefetch, used = runtime->world->order.used;
+	return window ? 2u * (used > window ? used : window) + 8 : UINT32_MAX;
 }
 
 void pool_runtime_start(struct pool_runtime *runtime)
