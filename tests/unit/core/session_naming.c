@@ -303,19 +303,23 @@ START_TEST(nothing_is_named_that_cannot_be_sent)
 }
 END_TEST
 
-/* Its session has ended before the turn ends. */
+/* Its session is forgotten, for another one, before the turn ends. */
 START_TEST(the_name_of_a_message_that_is_given_up_is_forgotten)
 {
 	struct rig rig;
-	start_after_deaths(&rig);
+	struct pool_config config = keyed_config(3);
+	config.session.takeover_delay = 30 * MTIME_SECOND;
+	config.session.max_sessions = 2;
+	rig_start(&rig, config);
+	hold_after_deaths(&rig);
 	keyed_deliver(&rig, "a+");
 	rig_expect(&rig, "name a");
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_source_up(&rig);
 	rig.last_tag = 0;
-	keyed_deliver(&rig, "b=7");
+	keyed_deliver(&rig, "b=7 c=8");
 	ck_assert(!keyed_exists(&rig, "a"));
-	rig_expect(&rig, "name none, send 0:1");
+	rig_expect(&rig, "name none, send 0:1, send 1:2");
 	rig_end(&rig);
 }
 END_TEST
