@@ -1,9 +1,6 @@
 /* Requests with a body, and answers that come later. This program has a clock of its own, which
  * moves only when the test moves it. */
-#include "http/http.h"
-#include "http/listener.h"
-#include "os/loop.h"
-#include "unit/unit.h"
+#include "unit/support/http/http_rig.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,11 +14,6 @@
 #define ANSWER_SIZE 1024
 #define LARGE       (1024 * 1024) /* does not fit into a socket */
 
-static char folder[] = "/tmp/wpool-http-XXXXXX";
-static char path[LISTENER_PATH_BYTES];
-static struct ev_loop *loop;
-static struct listener listener;
-static struct http *http;
 static mtime now = MTIME_MINUTE;
 static unsigned begun; /* requests */
 static struct http_exchange *deferred[HTTP_EXCHANGES_MAX];
@@ -64,33 +56,16 @@ static void on_request(void *ctx, const struct http_request *request)
 
 static void set_up(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	snprintf(path, sizeof path, "%s/socket", folder);
-	loop = loop_default();
-	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
-	http = http_new(loop, PLACES, on_request, NULL);
-	ck_assert_ptr_nonnull(http);
-	http_listen(http, listener.fd);
-}
-
-static void tear_down(void)
-{
-	http_free(http);
-	listener_close(&listener);
-	ev_loop_destroy(loop);
-	rmdir(folder);
+	http_rig_begin(PLACES, on_request);
 }
 
 /* ---------- clients, in the same loop ---------- */
 
 static int client(const char *request)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	size_t len = strlen(request);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = http_rig_connect();
 
-	strcpy(name.sun_path, path);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
 	ck_assert_int_eq(send(fd, request, len, 0), (ssize_t)len);
 	return fd;
 }
@@ -285,7 +260,7 @@ static Suite *suite(void)
 		&exchanges_have_a_limit, &clients_that_leave_keep_no_exchange,
 		&later_answer_has_to_be_read_in_time};
 
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_checked_fixture(tcase, set_up, http_rig_end);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(tcase, *tests[i]);
 	suite_add_tcase(s, tcase);

@@ -1,10 +1,7 @@
 /* The HTTP server in the loop answers and refuses requests; no client delays another one. */
-#include "http/http.h"
 #include "http/flood.h"
-#include "http/listener.h"
 #include "os/clock.h"
-#include "os/loop.h"
-#include "unit/unit.h"
+#include "unit/support/http/http_rig.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,11 +16,6 @@
 #define FOLLOWERS   8
 #define PLACES      32 /* connections at once */
 
-static char folder[] = "/tmp/wpool-http-XXXXXX";
-static char path[LISTENER_PATH_BYTES];
-static struct ev_loop *loop;
-static struct listener listener;
-static struct http *http;
 static unsigned asked, ended;
 static char answer[ANSWER_SIZE];
 
@@ -113,33 +105,10 @@ static void on_request(void *ctx, const struct http_request *request)
 
 static void set_up(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	snprintf(path, sizeof path, "%s/socket", folder);
-	loop = loop_default();
-	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
-	http = http_new(loop, PLACES, on_request, NULL);
-	ck_assert_ptr_nonnull(http);
-	http_listen(http, listener.fd);
-}
-
-static void tear_down(void)
-{
-	http_free(http);
-	listener_close(&listener);
-	ev_loop_destroy(loop);
-	rmdir(folder);
+	http_rig_begin(PLACES, on_request);
 }
 
 /* ---------- a client, in the same loop ---------- */
-
-static int client(void)
-{
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	strcpy(name.sun_path, path);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
-	return fd;
-}
 
 /* Send all bytes; run the loop while the socket is full. False: the peer has closed it. */
 static bool send_all(int fd, const char *bytes, size_t len)
@@ -208,14 +177,14 @@ static void read_until(int fd, const char *needle)
 
 static int follow(void)
 {
-	int fd = client();
+	int fd = http_rig_connect();
 	ck_assert(send_all(fd, "GET /follow HTTP/1.0\r\n\r\n", 24));
 	return fd;
 }
 
 static int ask(const char *request)
 {
-	int fd = client();
+	int fd = http_rig_connect();
 	ck_assert(send_all(fd, request, strlen(request)));
 	return read_answer(fd);
 }
@@ -257,7 +226,7 @@ END_TEST
 
 START_TEST(an_answer_that_takes_work_delays_no_other)
 {
-	int fd = client();
+	int fd = http_rig_connect();
 	ck_assert(send_all(fd, "GET /work HTTP/1.0\r\n\r\n", 22));
 	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
 	ck_assert_uint_eq(ended, 0);
@@ -270,7 +239,7 @@ END_TEST
 /* Its answer does not fit into the socket. */
 START_TEST(a_client_that_does_not_read_delays_no_other)
 {
-	int fd = client();
+	int fd = http_rig_connect();
 	ck_assert(send_all(fd, "GET /long HTTP/1.0\r\n\r\n", 22));
 	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
 	close(fd);
@@ -283,7 +252,7 @@ START_TEST(oversized_requests_are_refused)
 {
 	static char large[64 * 1024];
 	memset(large, 'x', sizeof large);
-	int fd = client();
+	int fd = http_rig_connect();
 	send_all(fd, "GET /", 5);
 	send_all(fd, large, sizeof large);
 	int status = read_answer(fd);
@@ -300,7 +269,7 @@ START_TEST(half_requests_do_not_keep_their_connection)
 	enum { MANY = 2 * PLACES };
 	int fds[MANY];
 	for (int i = 0; i < MANY; i++) {
-		fds[i] = client();
+		fds[i] = http_rig_connect();
 		ck_assert(send_all(fds[i], "GET /a HTTP/1.0\r\nX-", 19));
 	}
 	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
@@ -430,7 +399,7 @@ END_TEST
 
 START_TEST(http_free_closes_all_connections)
 {
-	int idle = client(), half = client(), silent = client();
+	int idle = http_rig_connect(), half = http_rig_connect(), silent = http_rig_connect();
 	send_all(half, "GET /", 5);
 	send_all(silent, "GET /long HTTP/1.0\r\n\r\n", 22);
 	while (asked == 0)
@@ -506,7 +475,7 @@ END_TEST
 START_TEST(http_finish_ends_waiting_answers)
 {
 	lines_so_far = 1;
-	int fd = client();
+	int fd = http_rig_connect();
 	ck_assert(send_all(fd, "GET /follow HTTP/1.1\r\nHost: x\r\n\r\n", 33));
 	read_until(fd, "line 0\n");
 	lines_so_far = 3;
@@ -533,7 +502,7 @@ static Suite *suite(void)
 		&a_waiting_answer_goes_on_when_woken, &a_waiting_answer_ends_with_its_peer,
 		&a_half_closed_peer_still_gets_its_answer, &http_finish_ends_waiting_answers};
 	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_checked_fixture(tcase, set_up, http_rig_end);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(tcase, *tests[i]);
 	suite_add_tcase(s, tcase);

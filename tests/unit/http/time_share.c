@@ -1,11 +1,8 @@
 /* The HTTP server uses at most a twentieth of the time, however many clients ask. This program has
  * a clock of its own, which moves only while a request is handled and when the test moves it. So
  * the test does not depend on how fast the machine is. */
-#include "http/http.h"
-#include "http/listener.h"
 #include "os/clock.h"
-#include "os/loop.h"
-#include "unit/unit.h"
+#include "unit/support/http/http_rig.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,11 +19,6 @@
 #define REST_STEPS 10
 #define STEP_TURNS 4 /* so many are enough to end a rest and to handle requests */
 
-static char folder[] = "/tmp/wpool-http-XXXXXX";
-static char path[LISTENER_PATH_BYTES];
-static struct ev_loop *loop;
-static struct listener listener;
-static struct http *http;
 static mtime now = MTIME_MINUTE;
 static unsigned handled, others;
 
@@ -57,31 +49,14 @@ static void on_other(struct ev_loop *l, struct ev_io *io, int events)
 
 static void set_up(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	snprintf(path, sizeof path, "%s/socket", folder);
-	loop = loop_default();
-	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
-	http = http_new(loop, PLACES, on_request, NULL);
-	ck_assert_ptr_nonnull(http);
-	http_listen(http, listener.fd);
-}
-
-static void tear_down(void)
-{
-	http_free(http);
-	listener_close(&listener);
-	ev_loop_destroy(loop);
-	rmdir(folder);
+	http_rig_begin(PLACES, on_request);
 }
 
 /* Connect and send a request, without a turn of the loop. */
 static int ask(void)
 {
 	static const char request[] = "GET /a HTTP/1.0\r\n\r\n";
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	strcpy(name.sun_path, path);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+	int fd = http_rig_connect();
 	ck_assert_int_eq(send(fd, request, sizeof request - 1, 0), sizeof request - 1);
 	return fd;
 }
@@ -144,7 +119,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("http/time_share");
 	TCase *tcase = tcase_create("time share");
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_checked_fixture(tcase, set_up, http_rig_end);
 	tcase_add_test(tcase, requests_get_a_twentieth_of_the_time);
 	suite_add_tcase(s, tcase);
 	return s;
