@@ -57,22 +57,31 @@ static void await_exit_stop(pid_t pid)
 	}
 }
 
-/* Without --json it has printed nothing before. */
-START_TEST(stop_waits_for_the_process)
+/* A supervisor that is held at its exit until PTRACE_DETACH, and the command that stops it. */
+static struct proc *stop_up_to_its_exit(struct proc **ret_serve)
 {
 	struct proc *serve = fixture_serve_echo(one_worker);
 	fixture_worker_pid();
-	pid_t pid = proc_pid(serve);
-	ck_assert_int_eq(ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXIT), 0);
+	ck_assert_int_eq(
+		ptrace(PTRACE_SEIZE, proc_pid(serve), NULL, (void *)PTRACE_O_TRACEEXIT), 0);
 	struct proc *command = stop(NULL, NULL);
-	await_exit_stop(pid);
+	await_exit_stop(proc_pid(serve));
+	*ret_serve = serve;
+	return command;
+}
+
+/* Without --json it has printed nothing before. */
+START_TEST(stop_waits_for_the_process)
+{
+	struct proc *serve;
+	struct proc *command = stop_up_to_its_exit(&serve);
 	/* Its last answer has come: this one takes longer than the first one needs to end. */
 	expect_end(stop(NULL, NULL), 69, "no supervisor listens");
 	char *printed = proc_stdout(command);
 	ck_assert_str_eq(printed, "");
 	ck_assert_msg(proc_is_alive(command), "it does not wait for the process");
 	free(printed);
-	ck_assert_int_eq(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+	ck_assert_int_eq(ptrace(PTRACE_DETACH, proc_pid(serve), NULL, NULL), 0);
 	expect_end(command, 0, "stopped, everything is settled\n");
 	ck_assert_msg(!proc_is_alive(serve), "the process is still there");
 	ck_assert_int_eq(proc_wait(serve), 0);
@@ -81,15 +90,11 @@ END_TEST
 
 START_TEST(process_that_does_not_end_is_reported)
 {
-	struct proc *serve = fixture_serve_echo(one_worker);
-	fixture_worker_pid();
-	pid_t pid = proc_pid(serve);
-	ck_assert_int_eq(ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXIT), 0);
-	struct proc *command = stop(NULL, NULL);
-	await_exit_stop(pid);
+	struct proc *serve;
+	struct proc *command = stop_up_to_its_exit(&serve);
 	ck_assert_int_eq(proc_wait(command), 0);
 	command_expect_text(proc_stderr(command), "has not ended 10 s after its last answer");
-	ck_assert_int_eq(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+	ck_assert_int_eq(ptrace(PTRACE_DETACH, proc_pid(serve), NULL, NULL), 0);
 	ck_assert_int_eq(proc_wait(serve), 0);
 }
 END_TEST

@@ -14,12 +14,16 @@ static void hold_after_deaths(struct rig *rig)
 	begin_consuming(rig);
 }
 
-static void start_after_deaths(struct rig *rig)
+static void start_after_deaths_with(struct rig *rig, struct pool_config config)
 {
-	struct pool_config config = keyed_config(3);
 	config.session.takeover_delay = 30 * MTIME_SECOND;
 	rig_start(rig, config);
 	hold_after_deaths(rig);
+}
+
+static void start_after_deaths(struct rig *rig)
+{
+	start_after_deaths_with(rig, keyed_config(3));
 }
 
 static void name(struct rig *rig, const char *done)
@@ -123,9 +127,7 @@ START_TEST(a_suspect_is_named_again)
 	struct rig rig;
 	struct pool_config config = keyed_config(1);
 	config.concurrency = 2;
-	config.session.takeover_delay = 30 * MTIME_SECOND;
-	rig_start(&rig, config);
-	hold_after_deaths(&rig);
+	start_after_deaths_with(&rig, config);
 	keyed_deliver(&rig, "a+");
 	name(&rig, "name a, send 0:1");
 	keyed_deliver(&rig, "b");
@@ -268,10 +270,8 @@ START_TEST(a_session_without_a_place_is_not_named)
 {
 	struct rig rig;
 	struct pool_config config = keyed_config(3);
-	config.session.takeover_delay = 30 * MTIME_SECOND;
 	config.session.max_active = 1;
-	rig_start(&rig, config);
-	hold_after_deaths(&rig);
+	start_after_deaths_with(&rig, config);
 	keyed_deliver(&rig, "y+ y+ x+");
 	name(&rig, "name y, send 0:1");
 	keyed_answer(&rig, 0, 200, "name none, name y, ack 1");
@@ -308,10 +308,8 @@ START_TEST(the_name_of_a_message_that_is_given_up_is_forgotten)
 {
 	struct rig rig;
 	struct pool_config config = keyed_config(3);
-	config.session.takeover_delay = 30 * MTIME_SECOND;
 	config.session.max_sessions = 2;
-	rig_start(&rig, config);
-	hold_after_deaths(&rig);
+	start_after_deaths_with(&rig, config);
 	keyed_deliver(&rig, "a+");
 	rig_expect(&rig, "name a");
 	rig_source_fact(&rig, SOURCE_DOWN);

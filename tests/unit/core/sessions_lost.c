@@ -406,15 +406,21 @@ START_TEST(a_standby_has_workers_and_does_not_consume)
 }
 END_TEST
 
+/* A former holder may still run what comes back. */
+static void start_after_a_crash(struct rig *rig)
+{
+	start_standby(rig);
+	token(rig, TOKEN_HELD, false);
+	rig_turn(rig);
+	rig_source_up(rig);
+	rig_forget(rig);
+}
+
 START_TEST(without_an_orderly_leave_redelivered_ones_wait)
 {
 	struct rig rig;
 	struct session_facts facts;
-	start_standby(&rig);
-	token(&rig, TOKEN_HELD, false);
-	rig_turn(&rig);
-	rig_source_up(&rig);
-	rig_forget(&rig);
+	start_after_a_crash(&rig);
 	keyed_deliver(&rig, "a+ a+ b");
 	rig_expect(&rig, "send 0:3");
 	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_HELD);
@@ -433,11 +439,7 @@ END_TEST
 START_TEST(a_fresh_high_message_does_not_overtake_what_is_held)
 {
 	struct rig rig;
-	start_standby(&rig);
-	token(&rig, TOKEN_HELD, false);
-	rig_turn(&rig);
-	rig_source_up(&rig);
-	rig_forget(&rig);
+	start_after_a_crash(&rig);
 	keyed_deliver(&rig, "a+ a!");
 	rig_expect(&rig, "");
 	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_HELD);
@@ -453,11 +455,7 @@ END_TEST
 START_TEST(what_is_held_is_not_disposed_of)
 {
 	struct rig rig;
-	start_standby(&rig);
-	token(&rig, TOKEN_HELD, false);
-	rig_turn(&rig);
-	rig_source_up(&rig);
-	rig_forget(&rig);
+	start_after_a_crash(&rig);
 	keyed_deliver(&rig, "a+");
 	keyed_order_refused(&rig, SESSION_VERB_CLOSE, "a", HELD_WHY);
 	keyed_order_refused(&rig, SESSION_VERB_ABORT, "a", HELD_WHY);
@@ -500,10 +498,7 @@ END_TEST
 START_TEST(what_is_attached_again_is_not_held)
 {
 	struct rig rig;
-	start_standby(&rig);
-	token(&rig, TOKEN_HELD, false);
-	rig_turn(&rig);
-	rig_source_up(&rig);
+	start_after_a_crash(&rig);
 	keyed_deliver(&rig, "a a b+");
 	rig_forget(&rig);
 	keyed_lose_channel(&rig);
