@@ -223,7 +223,7 @@ void handover_clear(struct handover_writer *writer)
 	writer->left_out.count = writer->without_rest.count = 0;
 }
 
-static void loss_count(struct handover_loss *loss, struct text key)
+static void loss_record(struct handover_loss *loss, struct text key)
 {
 	if (loss->count++ > 0)
 		return;
@@ -274,7 +274,7 @@ static enum rc append(struct handover_writer *writer, const struct session_hando
 }
 
 /* Remove the oldest of a part that has one, except for its rest. */
-static void take_oldest(struct handover_writer *writer, enum handover_part part,
+static void remove_oldest(struct handover_writer *writer, enum handover_part part,
 	struct session_handover *ret, char key[SESSION_KEY_MAX])
 {
 	struct text all = buf_text(&writer->parts[part]);
@@ -295,16 +295,16 @@ static bool make_space(struct handover_writer *writer, enum handover_part wanted
 	char key[SESSION_KEY_MAX];
 	struct session_handover oldest;
 	if (buf_len(&writer->parts[HANDOVER_WITH_REST]) > 0) {
-		take_oldest(writer, HANDOVER_WITH_REST, &oldest, key);
-		loss_count(&writer->without_rest, oldest.key);
+		remove_oldest(writer, HANDOVER_WITH_REST, &oldest, key);
+		loss_record(&writer->without_rest, oldest.key);
 		if (append(writer, &oldest) != RC_OK)
-			loss_count(&writer->left_out, oldest.key);
+			loss_record(&writer->left_out, oldest.key);
 		return true;
 	}
 	if (wanted != HANDOVER_FIRST || buf_len(&writer->parts[HANDOVER_OTHERS]) == 0)
 		return false;
-	take_oldest(writer, HANDOVER_OTHERS, &oldest, key);
-	loss_count(&writer->left_out, oldest.key);
+	remove_oldest(writer, HANDOVER_OTHERS, &oldest, key);
+	loss_record(&writer->left_out, oldest.key);
 	return true;
 }
 
@@ -315,13 +315,13 @@ void handover_add(struct handover_writer *writer, const struct session_handover 
 	if (rc == RC_OK)
 		return;
 	if (handover->has_rest) {
-		loss_count(&writer->without_rest, handover->key);
+		loss_record(&writer->without_rest, handover->key);
 		rc = append(writer, &small);
 	}
 	while (rc == RC_LIMIT && make_space(writer, part_of(&small)))
 		rc = append(writer, &small);
 	if (rc != RC_OK)
-		loss_count(&writer->left_out, handover->key);
+		loss_record(&writer->left_out, handover->key);
 }
 
 bool handover_write(const struct handover_writer *writer, struct buf *out)

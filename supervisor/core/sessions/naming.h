@@ -22,8 +22,8 @@ struct naming {
 	uint64_t sent;           /* id of the task in a pipe that is named; 0: none */
 };
 
-/* From now on, until this time. */
-void sessions_be_careful(struct sessions *, mtime until, mtime now);
+/* Name them from now on, until this time. */
+void sessions_start_naming(struct sessions *, mtime until, mtime now);
 /* Name the next one that can be sent, if none is named. */
 void sessions_name_next(struct sessions *, const struct effects *, void *io);
 /* TOKEN_NAMED */

@@ -737,7 +737,7 @@ void sessions_wake(struct sessions *sessions, mtime now)
 {
 	end_timers(sessions, now);
 	wake_held(sessions, now);
-	sessions_end_careful(sessions, now);
+	sessions_stop_naming(sessions, now);
 }
 
 mtime sessions_deadline(const struct sessions *sessions)

@@ -32,6 +32,17 @@ static bool has_past(const struct session *session, const struct delivery *deliv
 	       (delivery == session->front || delivery->rest || is_poison);
 }
 
+/* rest: or NULL; borrowed. */
+static void add_rest(struct session_handover *handover, const struct output *rest)
+{
+	handover->has_rest = rest != NULL;
+	if (!rest)
+		return;
+	handover->body = rest->body;
+	handover->headers = rest->headers;
+	handover->content_type = rest->content_type;
+}
+
 static struct session_handover handover_of(
 	const struct session *session, const struct delivery *delivery, mtime now)
 {
@@ -47,13 +58,8 @@ static struct session_handover handover_of(
 		.reason = is_front ? session->reason : REASON_NONE,
 		.wait = is_parked ? mtime_max(session->timer.at - now, 0) : 0,
 		.attempt = delivery->attempt,
-		.slice = delivery->slice,
-		.has_rest = delivery->rest != NULL};
-	if (delivery->rest) {
-		handover.body = delivery->rest->body;
-		handover.headers = delivery->rest->headers;
-		handover.content_type = delivery->rest->content_type;
-	}
+		.slice = delivery->slice};
+	add_rest(&handover, delivery->rest);
 	return handover;
 }
 
@@ -71,13 +77,8 @@ static struct session_handover handover_of_inherited(
 		.reason = inherited->reason,
 		.wait = inherited->wait,
 		.attempt = inherited->attempt,
-		.slice = inherited->slice,
-		.has_rest = inherited->rest != NULL};
-	if (inherited->rest) {
-		handover.body = inherited->rest->body;
-		handover.headers = inherited->rest->headers;
-		handover.content_type = inherited->rest->content_type;
-	}
+		.slice = inherited->slice};
+	add_rest(&handover, inherited->rest);
 	return handover;
 }
 

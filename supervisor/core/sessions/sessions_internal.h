@@ -43,8 +43,8 @@ void lane_release(struct lane *, struct delivery *settled);
 /* sessions_naming.c */
 /* The task, which is next in its session, must be named before it is sent. */
 bool sessions_await_name(const struct sessions *, const struct delivery *next, mtime now);
-/* After that time no name is needed. */
-void sessions_end_careful(struct sessions *, mtime now);
+/* If no name is needed any more, nothing waits for one. */
+void sessions_stop_naming(struct sessions *, mtime now);
 
 /* sessions_handover.c */
 /* Give a message that has come the past that its lane inherited. */

@@ -19,7 +19,7 @@ bool sessions_await_name(const struct sessions *sessions, const struct delivery 
 	return !naming->is_confirmed || !is_of(naming, next);
 }
 
-void sessions_be_careful(struct sessions *sessions, mtime until, mtime now)
+void sessions_start_naming(struct sessions *sessions, mtime until, mtime now)
 {
 	sessions->naming = (struct naming){.until = until, .sent = sessions->naming.sent};
 	for (uint32_t i = 0; i < sessions->count; i++)
@@ -102,7 +102,7 @@ bool sessions_name_ended(struct sessions *sessions, uint64_t id)
 	return true;
 }
 
-void sessions_end_careful(struct sessions *sessions, mtime now)
+void sessions_stop_naming(struct sessions *sessions, mtime now)
 {
 	struct link *first;
 	while (now >= sessions->naming.until && (first = list_first(&sessions->unnamed)))

@@ -529,7 +529,8 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	int wakes = 0, sends = 0;
 	if (dispatch->sessions) {
 		dispatch_check_name(dispatch, true, now);
-		if (next_pipe(dispatch, depth, pack, now))
+		if (!list_is_empty(&dispatch->sessions->unnamed) &&
+			next_pipe(dispatch, depth, pack, now))
 			sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
 	}
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
@@ -714,6 +715,6 @@ void dispatch_source_down(struct dispatch *dispatch, struct source *source, mtim
 		before = link->prev;
 		lose_delivery(dispatch, CONTAINER_OF(link, struct delivery, unacked), now);
 	}
-	if (dispatch->sessions)
+	if (dispatch->sessions) /* none without a key waits any more */
 		sessions_unkeyed_begins(dispatch->sessions, *dispatch->last_id, true);
 }

@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-#define CAREFUL_DEATHS      3
+#define NAMING_DEATHS       3
 #define DETACHED_LIMIT      (60 * MTIME_SECOND)
 #define RENEWED_RETURNS_MAX 10
 #define NO_MEMORY_WAIT      MTIME_SECOND /* each leave counts as a return */
@@ -185,8 +185,8 @@ void tasks_on_token_held(struct tasks *tasks, const struct event *event)
 	session_window_held(tasks, event->token.window);
 	if (!event->token.is_orderly)
 		sessions_hold(tasks->sessions, mtime_after(now, event->token.delay));
-	if (event->token.deaths >= CAREFUL_DEATHS)
-		sessions_be_careful(tasks->sessions, mtime_after(now, TOKEN_DEATHS_KEPT), now);
+	if (event->token.deaths >= NAMING_DEATHS)
+		sessions_start_naming(tasks->sessions, mtime_after(now, TOKEN_DEATHS_KEPT), now);
 	for (size_t i = 0; i < event->token.handed_count; i++)
 		sessions_take_over(tasks->sessions, &event->token.handed[i], now);
 }
