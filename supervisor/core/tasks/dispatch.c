@@ -527,12 +527,9 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	struct delivery *delivery;
 	struct pipe *pipe;
 	int wakes = 0, sends = 0;
-	if (dispatch->sessions) {
-		dispatch_check_name(dispatch, true, now);
-		if (!list_is_empty(&dispatch->sessions->unnamed) &&
-			next_pipe(dispatch, depth, pack, now))
-			sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
-	}
+	if (dispatch->sessions && !list_is_empty(&dispatch->sessions->unnamed) &&
+		next_pipe(dispatch, depth, pack, now))
+		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
 		bool is_woken = pipe->load == 0;
 		if ((is_woken && wakes++ == DISPATCH_WAKES) || sends++ == DISPATCH_SENDS)

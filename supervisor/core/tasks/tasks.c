@@ -312,8 +312,11 @@ static enum dispatch_stop send_tasks(struct tasks *tasks)
 		struct delivery *invalid = NULL;
 		stop = dispatch_run(dispatch, pace_depth(&tasks->pace), pace_pack(&tasks->pace),
 			context->now, &invalid);
-		if (invalid)
-			tasks_finish(tasks, invalid, (struct ending){.outcome = OUTCOME_INVALID});
+		if (!invalid)
+			continue;
+		tasks_finish(tasks, invalid, (struct ending){.outcome = OUTCOME_INVALID});
+		if (tasks->sessions) /* the token may have named it */
+			dispatch_check_name(dispatch, true, context->now);
 	}
 	if (has_soft_limits)
 		running_set_soft(&dispatch->running, context->config.soft_limit, context->now);
