@@ -446,6 +446,13 @@ void blame_gone(struct pool_runtime *runtime, struct worker *worker)
 	}
 	workers->ended_count = worker->count;
 	memcpy(workers->ended, worker->tasks, worker->count * sizeof *workers->ended);
+	/* It was to blame before, and the pool did not listen any more when it answered. */
+	for (uint32_t i = 0; i < worker->unheard_count; i++) {
+		if (!worker->unheard[i].blamed || pool_is_forced(&runtime->pool->context))
+			continue;
+		count_failure(runtime, &worker->unheard[i]);
+		workers->ended[workers->ended_count++] = worker->unheard[i];
+	}
 }
 
 static struct worker_task *find_ended(struct workers *workers, uint64_t task_id)
