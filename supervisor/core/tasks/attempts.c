@@ -53,11 +53,15 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 	case PARCEL_RENEW:
 		emit(tasks, NOTICE_TASK_RENEWED, delivery, decision->reason);
 		break;
+	case PARCEL_POSTPONE:
+		emit(tasks, NOTICE_TASK_POSTPONED, delivery, decision->reason);
+		break;
 	case PARCEL_DEAD_LETTER:
 		emit(tasks, NOTICE_TASK_GIVEN_UP, delivery, decision->reason);
 		break;
 	case PARCEL_REPLY:
 	case PARCEL_HAND_BACK:
+	case PARCEL_REFUSAL:
 		break; /* emitted when it is confirmed */
 	}
 	outbox_put(&tasks->outbox, parcel);

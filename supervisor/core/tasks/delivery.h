@@ -9,6 +9,7 @@
 #include "base/mtime.h"
 #include "base/text.h"
 #include "core/tasks/outbox.h"
+#include "core/throttle/throttle.h"
 #include "core/timers.h"
 
 #define DELIVERY_STATES(X)                                                                         \
@@ -104,6 +105,7 @@ struct delivery {
 	uint32_t slice;  /* times handed back (x-wpool-slice) */
 	int64_t soft_ms; /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
 	struct text body;
+	uint64_t throttle_keys[PASSES_MAX]; /* for each throttle of its pool: see throttle_ask */
 	uint8_t bytes[];
 };
 

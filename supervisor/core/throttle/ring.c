@@ -61,6 +61,14 @@ void ring_add(struct ring *ring, mtime now)
 		ring->next = 0;
 }
 
+void ring_postdate(struct ring *ring, uint32_t starts, mtime now)
+{
+	for (uint32_t ago = 1; ago <= starts && ago <= ring->count; ago++) {
+		mtime *start = &ring->starts[place_of(ring, ago)];
+		*start = mtime_max(*start, now);
+	}
+}
+
 bool ring_latest(const struct ring *ring, mtime *ret_at)
 {
 	if (ring->count == 0)

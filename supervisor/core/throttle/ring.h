@@ -34,6 +34,8 @@ mtime ring_free_at(const struct ring *, uint32_t limit, mtime period);
 /* Record a start. `now` is at least 0; one that is earlier than the latest start counts as equal to
  * it. There must be a place at all. */
 void ring_add(struct ring *, mtime now);
+/* The latest starts, so many, were as late as now. */
+void ring_postdate(struct ring *, uint32_t starts, mtime now);
 /* The latest start; false: there was none. */
 bool ring_latest(const struct ring *, mtime *ret_at) MUST_CHECK;
 

@@ -10,7 +10,9 @@
 
 struct window {
 	struct link by_start;  /* in throttle->by_start */
-	struct numbered place; /* in throttle->by_key, by the hash of the key */
+	struct numbered place; /* in throttle->by_key, by the number of the key */
+	struct link charged;   /* in throttle->charged, if it was since the last turn ended */
+	uint32_t charges;      /* how often */
 	struct ring ring;
 };
 
@@ -18,9 +20,8 @@ struct throttle {
 	struct throttle_figures figures;
 	uint64_t hash_seed;
 	uint64_t starts;
-	/* The key itself is not kept: two keys with the same hash of 64 bits, if that ever happens,
-	 * share a limit. */
 	struct number_table by_key;
+	struct link charged; /* windows, since the last turn ended */
 	struct link by_start; /* windows, the one whose latest start is the oldest first; before
 				 them those without a start */
 	/* A longer period can contain starts of keys that were forgotten under a shorter one, so
@@ -40,6 +41,7 @@ struct throttle *throttle_new(const struct throttle_figures *figures, uint64_t h
 	}
 	throttle->hash_seed = hash_seed;
 	list_init(&throttle->by_start);
+	list_init(&throttle->charged);
 	throttle_configure(throttle, figures);
 	return throttle;
 }
@@ -54,12 +56,12 @@ static void forget(struct throttle *throttle, struct window *window)
 {
 	mtime latest;
 	if (ring_latest(&window->ring, &latest)) {
-		/* The one with the oldest start goes first, so this is the latest of all. */
-		throttle->forgotten_at = latest;
+		throttle->forgotten_at = mtime_max(throttle->forgotten_at, latest);
 		throttle->has_forgotten = true;
 	}
 	number_table_remove(&throttle->by_key, &window->place);
 	list_remove(&window->by_start);
+	list_remove(&window->charged);
 	ring_release(&window->ring);
 	free(window);
 }
@@ -107,36 +109,42 @@ static mtime make_space(struct throttle *throttle, mtime now)
 	return 0;
 }
 
-static struct window *window_find(const struct throttle *throttle, uint64_t hash)
+static struct window *window_find(const struct throttle *throttle, uint64_t number)
 {
-	struct numbered *found = number_table_find(&throttle->by_key, hash);
+	struct numbered *found = number_table_find(&throttle->by_key, number);
 	return found ? CONTAINER_OF(found, struct window, place) : NULL;
 }
 
-static struct window *window_open(struct throttle *throttle, uint64_t hash)
+static struct window *window_open(struct throttle *throttle, uint64_t number)
 {
 	struct window *window = calloc(1, sizeof *window);
 	if (!window)
 		return NULL;
 	if (throttle->has_forgotten)
 		ring_forgot(&window->ring, throttle->forgotten_at);
-	number_table_add(&throttle->by_key, &window->place, hash);
+	list_init(&window->charged);
+	number_table_add(&throttle->by_key, &window->place, number);
 	list_prepend(&throttle->by_start, &window->by_start);
 	return window;
 }
 
-mtime throttle_ask(
-	struct throttle *throttle, struct text key, mtime now, struct window **ret_window)
+uint64_t throttle_key(const struct throttle *throttle, struct text key)
+{
+	uint64_t number = keyed_hash(throttle->hash_seed, key);
+	return number == THROTTLE_NO_KEY ? 1 : number;
+}
+
+mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct window **ret_window)
 {
 	const struct throttle_figures *figures = &throttle->figures;
-	uint64_t hash = keyed_hash(throttle->hash_seed, key);
-	hash += hash == 0; /* a number in the table is above 0 */
-	struct window *window = window_find(throttle, hash);
+	/* A number in the table is above 0. */
+	uint64_t number = key == THROTTLE_NO_KEY ? UINT64_MAX : key;
+	struct window *window = window_find(throttle, number);
 	if (!window) {
 		mtime space_at = make_space(throttle, now);
 		if (space_at > 0)
 			return space_at;
-		window = window_open(throttle, hash);
+		window = window_open(throttle, number);
 	}
 	if (!window || ring_reserve(&window->ring, figures->limit) != RC_OK)
 		return mtime_after(now, THROTTLE_MEMORY_WAIT);
@@ -152,6 +160,26 @@ void throttle_charge(struct throttle *throttle, struct window *window, mtime now
 	throttle->starts++;
 	list_remove(&window->by_start);
 	list_append(&throttle->by_start, &window->by_start);
+	if (window->charges++ == 0)
+		list_append(&throttle->charged, &window->charged);
+}
+
+void throttle_end_turn(struct throttle *throttle, mtime now)
+{
+	struct link *first;
+	while ((first = list_first(&throttle->charged))) {
+		struct window *window = CONTAINER_OF(first, struct window, charged);
+		list_remove(first);
+		ring_postdate(&window->ring, window->charges, now);
+		window->charges = 0;
+	}
+}
+
+void throttle_missed(struct throttle *throttle, mtime now)
+{
+	assert(list_is_empty(&throttle->by_start));
+	throttle->has_forgotten = true;
+	throttle->forgotten_at = now;
 }
 
 uint32_t throttle_keys(const struct throttle *throttle)

@@ -115,7 +115,8 @@ static bool call(struct model *model)
 	int key = between(0, between(0, KEYS - 1));
 	struct window *window = NULL;
 	mtime naive = naive_ask(model, key);
-	mtime at = throttle_ask(model->throttle, key_of(key, buffer), model->now, &window);
+	uint64_t number = throttle_key(model->throttle, key_of(key, buffer));
+	mtime at = throttle_ask(model->throttle, number, model->now, &window);
 	bool is_early = at < naive && naive > model->now;
 	bool is_late = at > naive && at > model->now;
 	model->last_answer = at;
@@ -178,10 +179,15 @@ static void configure(struct throttle *throttle, uint32_t limit, mtime period, u
 		&(struct throttle_figures){.limit = limit, .period = period, .max_keys = max_keys});
 }
 
+static uint64_t number_of(const struct throttle *throttle, const char *key)
+{
+	return *key ? throttle_key(throttle, text_of(key, strlen(key))) : THROTTLE_NO_KEY;
+}
+
 static mtime ask(struct throttle *throttle, const char *key, mtime now)
 {
 	struct window *window;
-	return throttle_ask(throttle, text_of(key, strlen(key)), now, &window);
+	return throttle_ask(throttle, number_of(throttle, key), now, &window);
 }
 
 /* Start so many tasks at this time; all must pass. */
@@ -190,7 +196,7 @@ static void start(struct throttle *throttle, const char *key, mtime now, int cou
 	struct window *window = NULL;
 	while (count-- > 0) {
 		ck_assert_int_le(
-			throttle_ask(throttle, text_of(key, strlen(key)), now, &window), now);
+			throttle_ask(throttle, number_of(throttle, key), now, &window), now);
 		throttle_charge(throttle, window, now);
 	}
 }
@@ -216,7 +222,7 @@ START_TEST(a_million_starts_in_a_year)
 	struct throttle *throttle = with(THROTTLE_LIMIT_MAX, year, 1);
 	struct window *window = NULL;
 	for (int i = 0; i < THROTTLE_LIMIT_MAX; i++)
-		if (throttle_ask(throttle, TEXT_NONE, i, &window) <= i)
+		if (throttle_ask(throttle, THROTTLE_NO_KEY, i, &window) <= i)
 			throttle_charge(throttle, window, i);
 	ck_assert_uint_eq(throttle_starts(throttle), THROTTLE_LIMIT_MAX);
 	ck_assert_int_eq(ask(throttle, "", THROTTLE_LIMIT_MAX), year);
@@ -230,10 +236,40 @@ START_TEST(a_time_that_goes_back_gives_no_start_away)
 {
 	struct throttle *throttle = with(1, 1000, 1);
 	struct window *window = NULL;
-	ck_assert_int_le(throttle_ask(throttle, TEXT_NONE, 5000, &window), 5000);
+	ck_assert_int_le(throttle_ask(throttle, THROTTLE_NO_KEY, 5000, &window), 5000);
 	throttle_charge(throttle, window, 5000);
 	throttle_charge(throttle, window, 4000);
 	ck_assert_int_eq(ask(throttle, "", 5000), 6000);
+	throttle_free(throttle);
+}
+END_TEST
+
+/* Its process was stopped between the question and the write. */
+START_TEST(what_was_written_late_counts_as_late_as_that)
+{
+	struct throttle *throttle = with(3, 1000, 2);
+	start(throttle, "a", 0, 1);
+	throttle_end_turn(throttle, 0);
+	start(throttle, "a", 100, 2);
+	start(throttle, "b", 100, 1);
+	ck_assert_int_eq(ask(throttle, "a", 100), 1000);
+	throttle_end_turn(throttle, 700);
+	ck_assert_int_eq(ask(throttle, "a", 700), 1000);
+	start(throttle, "a", 1000, 1);
+	ck_assert_int_eq(ask(throttle, "a", 1000), 1700);
+	ck_assert_int_eq(ask(throttle, "c", 1000), 1700);
+	throttle_end_turn(throttle, 1000);
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(what_is_not_known_of_the_time_before_counts_as_used_up)
+{
+	struct throttle *throttle = with(3, 1000, 2);
+	throttle_missed(throttle, 500);
+	ck_assert_int_eq(ask(throttle, "a", 600), 1500);
+	start(throttle, "a", 1500, 3);
+	ck_assert_int_eq(ask(throttle, "b", 1400), 1500);
 	throttle_free(throttle);
 }
 END_TEST
@@ -346,7 +382,8 @@ END_TEST
 static struct passes passes_of(struct throttle *first, struct throttle *second, const char *key)
 {
 	return (struct passes){.count = 2,
-		.of = {{.throttle = first}, {.throttle = second, .key = {key, strlen(key)}}}};
+		.of = {{.throttle = first},
+			{.throttle = second, .key = number_of(second, key)}}};
 }
 
 START_TEST(what_one_throttle_refuses_costs_nothing_in_another)
