@@ -1,12 +1,8 @@
-#include "core/tasks/dispatch.h"
+#include "core/tasks/dispatch_internal.h"
 
 #include "core/effects.h"
 
 #include <assert.h>
-
-/* A worker that is kept for a suspect and is not empty after so long goes back to other tasks, and
- * another one is kept: the tasks that it has may run for hours. */
-#define DISPATCH_KEPT (5 * MTIME_SECOND)
 
 /* At most so many idle workers get a task in one run. If tasks are short, the first of them have
  * answered by the next run; a thousand at once would keep the processors from the broker and the
@@ -56,14 +52,13 @@ void dispatch_add_slot(struct pipe *pipe, uint16_t slot)
 	list_init(&pipe->answered);
 }
 
-/* A pipe that is closed, full or spent is in no list. */
-static void enlist(struct dispatch *dispatch, struct pipe *pipe)
+void dispatch_enlist(struct dispatch *dispatch, struct pipe *pipe)
 {
 	if (!pipe->closed && pipe->load < dispatch->open.max && !pipe_is_spent(pipe))
 		by_load_append(&dispatch->open, pipe);
 }
 
-static void close_for(struct dispatch *dispatch, struct pipe *pipe, enum pipe_closed why)
+void dispatch_close(struct dispatch *dispatch, struct pipe *pipe, enum pipe_closed why)
 {
 	by_load_remove(&dispatch->open, pipe);
 	pipe->closed |= why;
@@ -75,117 +70,11 @@ bool dispatch_has_place(const struct dispatch *dispatch)
 	return pipe && (pipe->load == 0 || dispatch->concurrency > 1);
 }
 
-/* ---------- pipes for suspects ---------- */
-
-/* Half of the workers, at least one. */
-static uint32_t alone_max(const struct dispatch *dispatch)
-{
-	return dispatch->up < 2 ? 1 : dispatch->up / 2;
-}
-
-static void keep_for_suspect(struct dispatch *dispatch, struct pipe *pipe, mtime now)
-{
-	close_for(dispatch, pipe, PIPE_ALONE);
-	dispatch->alone++;
-	dispatch->kept_count++;
-	pipe->kept_since = now;
-	if (pipe->load == 0)
-		list_prepend(&dispatch->kept, &pipe->kept);
-	else
-		list_append(&dispatch->kept, &pipe->kept);
-}
-
-static void unkeep(struct dispatch *dispatch, struct pipe *pipe)
-{
-	if (list_is_empty(&pipe->kept))
-		return;
-	list_remove(&pipe->kept);
-	dispatch->kept_count--;
-	dispatch->alone--;
-	pipe->closed &= ~(unsigned)PIPE_ALONE;
-}
-
-/* The latest that is kept: one that is not empty, if there is one. */
-static void release_last(struct dispatch *dispatch)
-{
-	struct pipe *pipe = CONTAINER_OF(dispatch->kept.prev, struct pipe, kept);
-	unkeep(dispatch, pipe);
-	enlist(dispatch, pipe);
-}
-
-static void release_down_to(struct dispatch *dispatch, uint32_t alone)
-{
-	while (dispatch->alone > alone && !list_is_empty(&dispatch->kept))
-		release_last(dispatch);
-}
-
-/* A pipe that has become empty: it is kept for a suspect, or its suspect has ended. */
-static void alone_is_empty(struct dispatch *dispatch, struct pipe *pipe)
-{
-	if (!list_is_empty(&pipe->kept)) {
-		list_remove(&pipe->kept);
-		list_prepend(&dispatch->kept, &pipe->kept);
-	} else {
-		dispatch->alone--;
-		pipe->closed &= ~(unsigned)PIPE_ALONE;
-	}
-}
-
-/* An idle worker takes the suspect in place of one that is kept and is not idle yet. */
-static void swap_for_idle(struct dispatch *dispatch)
-{
-	const struct pipe *idle = by_load_first(&dispatch->open);
-	if (idle && idle->load == 0 && !list_is_empty(&dispatch->kept))
-		release_last(dispatch);
-}
-
-/* None that is kept is empty: keep others in place of those that are kept for too long. */
-static void swap_for_others(struct dispatch *dispatch, mtime now)
-{
-	struct link *first;
-	struct pipe *other;
-	while ((first = list_first(&dispatch->kept)) && (other = by_load_first(&dispatch->open))) {
-		struct pipe *busy = CONTAINER_OF(first, struct pipe, kept);
-		if (now - busy->kept_since < DISPATCH_KEPT)
-			break;
-		unkeep(dispatch, busy);
-		keep_for_suspect(dispatch, other, now);
-		enlist(dispatch, busy);
-	}
-}
-
-static struct pipe *empty_kept(const struct dispatch *dispatch)
-{
-	struct link *first = list_first(&dispatch->kept);
-	struct pipe *pipe = first ? CONTAINER_OF(first, struct pipe, kept) : NULL;
-	return pipe && pipe->load == 0 ? pipe : NULL;
-}
-
-/* Return an empty pipe for a suspect. Without one, keep the least loaded ones until they are. */
-static struct pipe *pipe_for_suspect(struct dispatch *dispatch, mtime now)
-{
-	struct pipe *pipe = empty_kept(dispatch);
-	if (pipe)
-		return pipe;
-	swap_for_idle(dispatch);
-	swap_for_others(dispatch, now);
-	if ((pipe = empty_kept(dispatch)))
-		return pipe;
-	while (dispatch->alone < alone_max(dispatch) &&
-		dispatch->kept_count < dispatch->suspect_count &&
-		(pipe = by_load_first(&dispatch->open))) {
-		keep_for_suspect(dispatch, pipe, now);
-		if (pipe->load == 0)
-			return pipe;
-	}
-	return NULL;
-}
-
 /* Whether the worker of the pipe is ready and stays may have changed. */
 static void count_up(struct dispatch *dispatch, bool was_up, const struct pipe *pipe)
 {
 	dispatch->up += (uint32_t)pipe_is_up(pipe) - was_up;
-	release_down_to(dispatch, alone_max(dispatch));
+	dispatch_unkeep_down_to(dispatch, dispatch_alone_max(dispatch));
 }
 
 /* ---------- tasks that wait ---------- */
@@ -310,8 +199,8 @@ static void set_load(struct dispatch *dispatch, struct pipe *pipe, uint16_t load
 		dispatch->in_pipes_max = dispatch->in_pipes;
 	pipe->load = load;
 	if (load == 0 && pipe->closed & PIPE_ALONE)
-		alone_is_empty(dispatch, pipe);
-	enlist(dispatch, pipe);
+		dispatch_alone_is_empty(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 	/* An exclusive task is the only one in a pipe, so it is the one that leaves; for a task
 	 * that is added, into_pipe sets this. */
 	assert(!dispatch->is_exclusive || dispatch->in_pipes == 0);
@@ -502,10 +391,10 @@ static struct delivery *choose(
 	struct delivery *next = next_in_turn(dispatch, now);
 	struct delivery *suspect = first_of(&dispatch->suspects);
 	if (!is_suspects_turn(dispatch, suspect, next))
-		release_down_to(dispatch, 0);
+		dispatch_unkeep_down_to(dispatch, 0);
 	else if (settle_is_exclusive(suspect) && dispatch->in_pipes > 0)
 		return NULL;
-	else if ((*ret_pipe = pipe_for_suspect(dispatch, now)))
+	else if ((*ret_pipe = dispatch_pipe_for_suspect(dispatch, now)))
 		return suspect;
 	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0))
 		return NULL;
@@ -572,7 +461,7 @@ bool dispatch_hold_up(struct dispatch *dispatch, mtime arrived_after)
 		if (arrived_after - pipe_head(pipe)->begun_at < dispatch->pipe_wait)
 			break;
 		list_remove(first);
-		close_for(dispatch, pipe, PIPE_HELD_UP);
+		dispatch_close(dispatch, pipe, PIPE_HELD_UP);
 		is_any = true;
 	}
 	return is_any;
@@ -581,7 +470,7 @@ bool dispatch_hold_up(struct dispatch *dispatch, mtime arrived_after)
 void dispatch_overdue(struct dispatch *dispatch, struct delivery *delivery, mtime now)
 {
 	running_overdue(&dispatch->running, delivery, now);
-	close_for(dispatch, delivery->pipe, PIPE_OVERDUE);
+	dispatch_close(dispatch, delivery->pipe, PIPE_OVERDUE);
 }
 
 void dispatch_kill(struct dispatch *dispatch, struct delivery *delivery, enum task_kill kill)
@@ -589,7 +478,7 @@ void dispatch_kill(struct dispatch *dispatch, struct delivery *delivery, enum ta
 	if (!delivery->kill)
 		delivery->pipe->killed++;
 	delivery->kill = (uint8_t)kill;
-	close_for(dispatch, delivery->pipe, PIPE_KILLED);
+	dispatch_close(dispatch, delivery->pipe, PIPE_KILLED);
 }
 
 /* ---------- the lives of workers ---------- */
@@ -608,7 +497,7 @@ void dispatch_slot_up(struct dispatch *dispatch, struct pipe *pipe)
 {
 	assert(pipe->closed & PIPE_NOT_READY && pipe->load == 0);
 	pipe->closed &= ~(unsigned)(PIPE_NOT_READY | PIPE_FULL);
-	enlist(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 	count_up(dispatch, false, pipe);
 }
 
@@ -616,7 +505,7 @@ void dispatch_slot_limit(struct dispatch *dispatch, struct pipe *pipe, uint32_t 
 {
 	by_load_remove(&dispatch->open, pipe);
 	pipe->tasks_max = tasks_max;
-	enlist(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 }
 
 /* A pipe that is full could not take the suspect that it is kept for. */
@@ -625,17 +514,17 @@ void dispatch_slot_writable(struct dispatch *dispatch, struct pipe *pipe, bool i
 	by_load_remove(&dispatch->open, pipe);
 	pipe->closed &= ~(unsigned)PIPE_FULL;
 	if (!is_writable) {
-		unkeep(dispatch, pipe);
+		dispatch_unkeep(dispatch, pipe);
 		pipe->closed |= PIPE_FULL;
 	}
-	enlist(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 }
 
 void dispatch_slot_dismiss(struct dispatch *dispatch, struct pipe *pipe)
 {
 	bool was_up = pipe_is_up(pipe);
-	close_for(dispatch, pipe, PIPE_DISMISSED);
-	unkeep(dispatch, pipe);
+	dispatch_close(dispatch, pipe, PIPE_DISMISSED);
+	dispatch_unkeep(dispatch, pipe);
 	count_up(dispatch, was_up, pipe);
 }
 
@@ -643,15 +532,15 @@ void dispatch_slot_keep(struct dispatch *dispatch, struct pipe *pipe)
 {
 	bool was_up = pipe_is_up(pipe);
 	pipe->closed &= ~(unsigned)PIPE_DISMISSED;
-	enlist(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 	count_up(dispatch, was_up, pipe);
 }
 
 void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 {
 	bool was_up = pipe_is_up(pipe);
-	close_for(dispatch, pipe, PIPE_NOT_READY);
-	unkeep(dispatch, pipe);
+	dispatch_close(dispatch, pipe, PIPE_NOT_READY);
+	dispatch_unkeep(dispatch, pipe);
 	count_up(dispatch, was_up, pipe);
 	running_blame_killed(pipe);
 	if (pipe->begun > 1 && pipe->blame == BLAME_BEGUN)

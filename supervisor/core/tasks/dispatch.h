@@ -7,9 +7,9 @@
 #ifndef CORE_TASKS_DISPATCH_H
 #define CORE_TASKS_DISPATCH_H
 
+#include "core/by_load.h"
 #include "core/pool_config.h"
 #include "core/sessions/sessions.h"
-#include "core/tasks/by_load.h"
 #include "core/tasks/running.h"
 #include "core/tasks/source.h"
 

@@ -1,6 +1,6 @@
 /* Several tasks at once in one worker: ids, limits of each task, and the number of workers. */
 #include "core/pool_facts.h"
-#include "core/tasks/by_load.h"
+#include "core/by_load.h"
 #include "core/tasks/dispatch.h"
 #include "unit/support/core/memory.h"
 #include "unit/support/core/rig.h"
