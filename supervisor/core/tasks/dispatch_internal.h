@@ -4,6 +4,10 @@
 
 #include "core/tasks/dispatch.h"
 
+/* At most so many tasks are sent in one run: to encode one takes about a microsecond, and workers
+ * with thousands of places may become ready at once. */
+#define DISPATCH_SENDS 4096
+
 /* dispatch.c */
 /* Put the pipe into the list for its load. One that is closed, full or spent is in no list. */
 void dispatch_enlist(struct dispatch *, struct pipe *);
