@@ -21,11 +21,16 @@ static struct delivery *parse(const char *word, size_t len, uint64_t tag)
 	struct delivery *delivery = delivery_new(64);
 	if (!delivery)
 		ck_abort_msg("out of memory");
-	size_t key = strcspn(word, "!=+ ");
+	size_t key = strcspn(word, "!=+@ ");
+	const char *throttled = memchr(word, '@', len);
 	const char *number = memchr(word, '=', len);
 	delivery->tag = tag;
 	delivery->reply_to = TEXT("caller");
 	memcpy(delivery->bytes, word, key);
+	if (throttled)
+		delivery->throttle_keys[0] = (uint64_t)throttled[1];
+	else if (word[0] != '-')
+		delivery->throttle_keys[0] = (uint64_t)word[0];
 	if (word[0] != '-')
 		delivery->key = text_of(delivery->bytes, key);
 	delivery->is_high = memchr(word, '!', len);

@@ -1,6 +1,7 @@
 /* A rig whose messages have keys. A test writes them as text, and each gets the next tag of the
  * channel: "a" has the key a, "a!" is in the high lane, "-" has no key, "a=7" is the message 7 (by
- * default a message has the number of its tag), "a=7+" the same one, delivered again. */
+ * default a message has the number of its tag), "a=7+" the same one, delivered again; "a@x" has the
+ * key x for the first throttle (by default the first letter of its own). */
 #ifndef UNIT_KEYED_H
 #define UNIT_KEYED_H
 
