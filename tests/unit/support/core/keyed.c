@@ -16,8 +16,9 @@ struct pool_config keyed_config(uint16_t workers)
 }
 
 /* Key and number are in the delivery's own bytes. */
-static struct delivery *parse(const char *word, size_t len, uint64_t tag)
+struct delivery *keyed_parse(const char *word, uint64_t tag)
 {
+	size_t len = strcspn(word, " ");
 	struct delivery *delivery = delivery_new(64);
 	if (!delivery)
 		ck_abort_msg("out of memory");
@@ -45,7 +46,7 @@ void keyed_deliver_only(struct rig *rig, const char *messages)
 {
 	for (const char *word = messages; *word; word += strspn(word, " ")) {
 		size_t len = strcspn(word, " ");
-		rig_deliver_this(rig, parse(word, len, ++rig->last_tag));
+		rig_deliver_this(rig, keyed_parse(word, ++rig->last_tag));
 		word += len;
 	}
 }

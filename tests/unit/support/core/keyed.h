@@ -11,6 +11,8 @@
 /* Sessions with a quantum of 10 tasks and no idle time, no standby, on a queue where a renewal
  * costs nothing. */
 struct pool_config keyed_config(uint16_t workers);
+/* The delivery that the first word stands for. */
+struct delivery *keyed_parse(const char *word, uint64_t tag);
 /* Deliver the messages, then end the turn. */
 void keyed_deliver(struct rig *, const char *messages);
 /* The same without the end of the turn. */
