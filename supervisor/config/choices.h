@@ -46,6 +46,15 @@
 #define CONFIG_SESSION_FAILURES(X)                                                                 \
 	X(CONFIG_SESSION_SKIP, "skip")                                                             \
 	X(CONFIG_SESSION_BLOCK, "block")
+/* Whose starts a throttle counts. */
+#define CONFIG_THROTTLE_SCOPES(X)                                                                  \
+	X(CONFIG_SCOPE_SUPERVISOR, "supervisor")                                                   \
+	X(CONFIG_SCOPE_CLUSTER, "cluster")
+/* What happens to a task that a throttle does not let start yet. */
+#define CONFIG_WHEN_EXCEEDED(X)                                                                    \
+	X(CONFIG_EXCEEDED_DELAY, "delay")                                                          \
+	X(CONFIG_EXCEEDED_REPLY, "reply")                                                          \
+	X(CONFIG_EXCEEDED_DEAD_LETTER, "dead-letter")
 /* What the operator knows of the queue's delivery limit. */
 #define CONFIG_DELIVERY_LIMITS(X)                                                                  \
 	X(CONFIG_DELIVERY_LIMIT_UNKNOWN, "unknown")                                                \
@@ -62,6 +71,8 @@ enum config_soft_action { CONFIG_SOFT_ACTIONS(X) };
 enum config_retry { CONFIG_RETRIES(X) };
 enum config_without_key { CONFIG_WITHOUT_KEYS(X) };
 enum config_session_failure { CONFIG_SESSION_FAILURES(X) };
+enum config_throttle_scope { CONFIG_THROTTLE_SCOPES(X) };
+enum config_when_exceeded { CONFIG_WHEN_EXCEEDED(X) };
 enum config_delivery_limit { CONFIG_DELIVERY_LIMITS(X) };
 #undef X
 

@@ -9,6 +9,7 @@
 #include "base/mtime.h"
 #include "config/choices.h"
 #include "config/config_session.h"
+#include "config/config_throttle.h"
 #include "config/problems.h"
 #include "config/rights.h"
 #include "config/url/url.h"
@@ -91,6 +92,7 @@ struct config_pool {
 		char *dead_letter; /* default "<queue>.dead"; "broker": the queue's own policy */
 	} retry;
 	struct config_session session;
+	char **throttle; /* names, in the order in which they are asked; NULL: none */
 };
 
 #define CONFIG_SOCKET_MAX 107 /* bytes of a Unix socket's path */
@@ -110,6 +112,8 @@ struct config {
 				  (secrets.h) */
 	char **http_hosts;     /* NULL-terminated, or NULL */
 	char *http_token_file; /* as configured; or NULL */
+	struct config_throttle *throttles;
+	size_t throttle_count;
 	struct config_pool *pools;
 	size_t pool_count;
 };

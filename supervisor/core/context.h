@@ -26,6 +26,7 @@ struct pool_context {
 	void *io;
 	mtime now;           /* of this step */
 	mtime arrived_after; /* what this step handles arrived after this time */
+	mtime boot;          /* the time of throttles, of the latest TURN_END */
 	enum pool_phase phase;
 };
 

@@ -17,6 +17,8 @@
 	X(NOTICE_TASK_GIVEN_UP)    /* reason; becomes a dead letter */                             \
 	X(NOTICE_TASK_RENEWED)     /* delivered too often: a renewal is published */               \
 	X(NOTICE_TASK_HANDED_BACK) /* 201 to its own queue */                                      \
+	X(NOTICE_TASK_POSTPONED)   /* by the throttle that what names, for duration */             \
+	X(NOTICE_TASK_REFUSED)     /* the same; its caller was told, and it is done */             \
 	X(NOTICE_SESSION_BLOCKED)  /* reason: why its front task would be given up */              \
 	X(NOTICE_TASK_DISCARDED)   /* by command, with its session */                              \
 	X(NOTICE_CHANNEL_LEFT)     /* what: why; what is unacked is delivered again */             \

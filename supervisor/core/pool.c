@@ -12,6 +12,7 @@ struct pool *pool_new(const struct pool_config *config, struct starts *starts,
 	assert(config->on_soft == SOFT_NOTHING || config->pipeline == 1);
 	assert(config->concurrency == 1 || config->pipeline == 1);
 	assert(config->pipeline || config->pipe_wait > 0);
+	assert(config->throttle_count == 0 || config->pipeline == 1);
 	assert(config->memory > 0);
 	assert(!config->session.is_on || (config->prefetch > 0 && config->session.max_sessions));
 	assert(!config->workers_max || config->workers_max >= config->workers);
@@ -276,6 +277,7 @@ static void do_configure(struct pool *pool, const struct event *event)
 	const struct pool_config *config = event->command.config;
 	assert(config->on_soft == pool->context.config.on_soft);
 	assert(config->concurrency == pool->context.config.concurrency);
+	assert(config->throttle_count == 0 || config->pipeline == 1);
 	pool->context.config = *config;
 	tasks_configure(&pool->tasks);
 	slots_configure(&pool->slots);
@@ -435,8 +437,9 @@ static void on_token(struct pool *pool, const struct event *event)
 
 /* Everything that could be read was reported. Deadlines are checked here and only here, so that
  * after a suspension of the machine the sockets are read first. */
-static void on_turn_end(struct pool *pool)
+static void on_turn_end(struct pool *pool, mtime boot)
 {
+	pool->context.boot = boot;
 	struct tasks *tasks = &pool->tasks;
 	struct slots *slots = &pool->slots;
 	uint16_t wanted = slots->wanted;
@@ -497,7 +500,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 	if (event->kind <= QUEUE_FOUND)
 		of_tasks[event->kind](&pool->tasks, event);
 	else if (event->kind == TURN_END)
-		on_turn_end(pool);
+		on_turn_end(pool, event->boot);
 	else if (event->kind == COMMAND)
 		on_command(pool, event);
 	else if (event->kind == SESSION_COMMAND)

@@ -4,6 +4,7 @@
 #define CORE_POOL_CONFIG_H
 
 #include "core/tasks/settle.h"
+#include "core/throttle/throttle.h"
 #include "core/workers/recycle.h"
 
 #define POOL_WORKERS_MAX     10000
@@ -31,6 +32,13 @@ struct session_config {
 	bool is_return_free;   /* the queue has no delivery limit, so a renewal costs nothing */
 };
 
+struct pool_throttle {
+	struct throttle *throttle; /* borrowed until pool_free, or another configuration */
+	const char *name;
+	bool has_key; /* a limit for each key; false: one limit for all */
+	enum throttle_excess excess;
+};
+
 struct pool_config {
 	const char *name;
 	uint16_t workers;     /* 1 to POOL_WORKERS_MAX, until it is scaled */
@@ -49,6 +57,8 @@ struct pool_config {
 	size_t outbox_limit;      /* unconfirmed bytes above which nothing is dispatched */
 	struct recycle_limits recycle;
 	struct session_config session; /* on: prefetch is above 0 */
+	uint8_t throttle_count;        /* 0 to PASSES_MAX; above 0: the pipeline is 1 */
+	struct pool_throttle throttles[PASSES_MAX]; /* in the order in which they are asked */
 	struct settle_policy policy;
 };
 

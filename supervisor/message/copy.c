@@ -27,6 +27,7 @@ static property_set kept_in(enum parcel_kind kind)
 {
 	switch (kind) {
 	case PARCEL_REPLY:
+	case PARCEL_REFUSAL:
 		return BIT(PROPERTY_CONTENT_TYPE) | BIT(PROPERTY_CORRELATION_ID) |
 		       BIT(PROPERTY_TYPE) | BIT(PROPERTY_PRIORITY);
 	case PARCEL_HAND_BACK:
@@ -37,6 +38,7 @@ static property_set kept_in(enum parcel_kind kind)
 	case PARCEL_RETRY:
 	case PARCEL_DEAD_LETTER:
 	case PARCEL_RENEW:
+	case PARCEL_POSTPONE:
 		break;
 	}
 	return ALL_PROPERTIES;
@@ -69,12 +71,13 @@ static struct text inherit(const struct parcel *parcel, struct properties *ret)
 	}
 	properties_clear(ret, PROPERTY_HEADERS);
 	copy_make_safe(ret);
-	return parcel_is_answer(parcel) ? TEXT_NONE : lost;
+	return parcel_is_copy(parcel) ? lost : TEXT_NONE;
 }
 
 static bool waits(const struct parcel *parcel, const struct copy_options *options)
 {
-	return parcel->kind == PARCEL_RETRY && parcel->delay > 0 && options->retry_queue.len > 0;
+	bool may_wait = parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE;
+	return may_wait && parcel->delay > 0 && options->retry_queue.len > 0;
 }
 
 void copy_set_number(struct properties *properties, uint64_t number, char digits[TEXT_DECIMAL_MAX])
@@ -112,7 +115,10 @@ static struct text target_of(const struct parcel *parcel, const struct copy_opti
 	case PARCEL_REPLY:
 	case PARCEL_HAND_BACK:
 		return settle_reply_target(parcel->delivery, parcel->output);
+	case PARCEL_REFUSAL:
+		return parcel->delivery->reply_to;
 	case PARCEL_RETRY:
+	case PARCEL_POSTPONE:
 		return waits(parcel, options) ? options->retry_queue : options->queue;
 	case PARCEL_RENEW:
 		return options->queue;
@@ -126,6 +132,11 @@ enum rc copy_build(const struct parcel *parcel, const struct copy_options *optio
 	struct buf *scratch, struct amqp_publish *ret_publish)
 {
 	struct text target = target_of(parcel, options);
+	struct text body = TEXT_NONE;
+	if (parcel_is_answer(parcel))
+		body = parcel->output->body;
+	else if (parcel_is_copy(parcel))
+		body = rest_body(parcel->delivery);
 	assert(target.len <= SHORT_STRING_MAX); /* an answer that names more is invalid */
 	struct buf table;
 	buf_init(&table, SIZE_MAX);
@@ -141,8 +152,7 @@ enum rc copy_build(const struct parcel *parcel, const struct copy_options *optio
 		/* The broker delivers a mandatory direct reply and returns it as well. */
 		.mandatory = !text_starts(target, SETTLE_DIRECT_REPLY_TO),
 		.properties = buf_text(scratch),
-		.body = parcel_is_answer(parcel) ? parcel->output->body
-						 : rest_body(parcel->delivery),
+		.body = body,
 	};
 	return RC_OK;
 }

@@ -60,9 +60,10 @@ static bool is_rewritten(const struct table_field *field)
 /* A new CC or BCC replaces the one that a former copy kept. */
 static bool keep_own(const struct work *work, struct table_field *field)
 {
-	bool is_renewed = work->parcel->kind == PARCEL_RENEW;
+	bool had_attempt =
+		work->parcel->kind == PARCEL_RETRY || work->parcel->kind == PARCEL_DEAD_LETTER;
 	if (name_is_count(field->key) || text_is(field->key, HEADER_CUT) ||
-		(!is_renewed && is_rewritten(field)))
+		(had_attempt && is_rewritten(field)))
 		return false;
 	if (work->has_cc && text_is(field->key, HEADER_KEPT_CC))
 		return false;
@@ -88,6 +89,8 @@ static void walk_init(struct walk *walk, const struct work *work)
 		walk->origins[0] = (struct origin){parcel->output->headers, keep_all};
 		walk->origins[1] = (struct origin){work->headers, keep_trace};
 		walk->count = 2;
+	} else if (parcel->kind == PARCEL_REFUSAL) {
+		walk->origins[0].keep = keep_trace;
 	}
 }
 
@@ -255,8 +258,18 @@ static void put_account(const struct work *work, struct buf *out)
 static void put_ours(const struct work *work, struct buf *out)
 {
 	const struct delivery *delivery = work->parcel->delivery;
+	mtime delay = work->parcel->delay;
 	switch (work->parcel->kind) {
 	case PARCEL_REPLY:
+		break;
+	case PARCEL_REFUSAL:
+		table_put_integer(out, HEADER_REFUSAL_STATUS, STATUS_THROTTLED);
+		table_put_integer(out, HEADER_RETRY_AFTER, (delay + MTIME_MS - 1) / MTIME_MS);
+		break;
+	case PARCEL_POSTPONE:
+		put_count(out, HEADER_RENEWED, delivery->renewed);
+		put_count(out, HEADER_ATTEMPT, delivery->attempt);
+		put_count(out, HEADER_SLICE, delivery->slice);
 		break;
 	case PARCEL_RENEW:
 		put_count(out, HEADER_RENEWED, (int64_t)delivery->renewed + 1);
@@ -327,7 +340,7 @@ static struct work work_of(
 		struct text own = parcel->output->headers;
 		work.sets_trace = table_find(own, HEADER_TRACEPARENT, &found);
 		work.sets_state = table_find(own, HEADER_TRACESTATE, &found);
-	} else {
+	} else if (parcel_is_copy(parcel)) {
 		work.has_cc = table_find(headers, HEADER_CC, &found);
 		work.has_bcc = table_find(headers, HEADER_BCC, &found);
 		if (table_find(headers, HEADER_CUT, &found) && found.type == 'S')

@@ -11,6 +11,12 @@ static inline bool parcel_is_answer(const struct parcel *parcel)
 	return parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_HAND_BACK;
 }
 
+/* True: a copy of the task. */
+static inline bool parcel_is_copy(const struct parcel *parcel)
+{
+	return !parcel_is_answer(parcel) && parcel->kind != PARCEL_REFUSAL;
+}
+
 /* Append the table for this parcel to out. size_max: of its bytes, without our own headers (a few
  * hundred bytes). lost: a name to add to x-wpool-cut for properties that could not be read; empty:
  * none. Errors stay in out. */

@@ -23,6 +23,7 @@
 #define HEADER_CUT            TEXT("x-wpool-cut")
 #define HEADER_CONTENT_TYPE   TEXT("content-type")
 #define HEADER_RETRY_AFTER    TEXT("RetryAfterMilliseconds")
+#define HEADER_REFUSAL_STATUS TEXT("Status")
 #define HEADER_TIMEOUT        TEXT("TimeoutMilliseconds")
 #define HEADER_TRACEPARENT    TEXT("traceparent")
 #define HEADER_TRACESTATE     TEXT("tracestate")

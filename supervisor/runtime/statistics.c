@@ -71,6 +71,8 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 		break;
 	case NOTICE_TASK_PROGRESS:
 	case NOTICE_TASK_RENEWED:
+	case NOTICE_TASK_POSTPONED:
+	case NOTICE_TASK_REFUSED:
 	case NOTICE_TASK_CANCELLED:
 	case NOTICE_TASK_KILLED:
 	case NOTICE_SESSION_BLOCKED:

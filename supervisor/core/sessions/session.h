@@ -56,6 +56,10 @@ struct session {
 	bool is_ending;
 	bool is_over; /* idle for long enough: it ends with its last ack */
 	uint8_t key_size;
+	bool is_due;                  /* in a group: it is its turn to be asked about */
+	struct throttle_group *group; /* that it waits in for a throttle (throttled.h), or NULL */
+	struct link in_group;
+	struct delivery *throttled; /* its next task, which was refused */
 	struct lane lanes[LANE_COUNT];
 	struct timer
 		timer; /* PARKED: the next attempt; RUNNING and aborted: the end of its worker */
@@ -79,6 +83,13 @@ static inline struct lane *session_lane(struct session *session, bool is_high)
 static inline struct lane *lane_of(const struct delivery *delivery)
 {
 	return session_lane(delivery->session, delivery->is_high);
+}
+
+/* Its front task has failed, and its attempt does not count that. */
+static inline bool session_has_uncounted(const struct session *session)
+{
+	bool had_attempt = !session->front->invalid && session->reason != REASON_THROTTLED;
+	return session->is_blocked && had_attempt;
 }
 
 /* If the channel is lost now, it comes back before all others of its lane. */

@@ -22,7 +22,9 @@ static void emit(struct tasks *tasks, enum notice_kind kind, const struct delive
 			.retried = tasks->context->config.policy.retried,
 			.exit = parcel->exit,
 			.what = parcel->what,
-			.duration = kind == NOTICE_TASK_RETRIED ? parcel->delay : delivery->took,
+			.duration = kind == NOTICE_TASK_RETRIED || kind == NOTICE_TASK_POSTPONED
+					    ? parcel->delay
+					    : delivery->took,
 		});
 }
 
@@ -53,11 +55,15 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 	case PARCEL_RENEW:
 		emit(tasks, NOTICE_TASK_RENEWED, delivery, decision->reason);
 		break;
+	case PARCEL_POSTPONE:
+		emit(tasks, NOTICE_TASK_POSTPONED, delivery, decision->reason);
+		break;
 	case PARCEL_DEAD_LETTER:
 		emit(tasks, NOTICE_TASK_GIVEN_UP, delivery, decision->reason);
 		break;
 	case PARCEL_REPLY:
 	case PARCEL_HAND_BACK:
+	case PARCEL_REFUSAL:
 		break; /* emitted when it is confirmed */
 	}
 	outbox_put(&tasks->outbox, parcel);
@@ -246,6 +252,15 @@ void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending 
 	carry_out(tasks, delivery, &decision);
 }
 
+/* No worker has had it since its latest attempt, if it had one. */
+void tasks_settle_refused(
+	struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
+{
+	delivery->parcel.exit = (struct exit_info){0};
+	delivery->parcel.what = NULL;
+	carry_out(tasks, delivery, decision);
+}
+
 /* The redelivery of a detached one, which has its place, and perhaps a worker. */
 static void reattach(struct tasks *tasks, struct delivery *known, struct delivery *delivery)
 {
@@ -287,6 +302,7 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 		delivery_free(delivery);
 		return;
 	}
+	throttling_arrived(&tasks->dispatch.throttling, delivery);
 	tasks->deliveries++;
 	tasks->delivered_at = tasks->context->now;
 	if (tasks->sessions && is_taken(tasks, delivery))

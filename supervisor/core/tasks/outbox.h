@@ -20,7 +20,9 @@
 	X(PARCEL_HAND_BACK)   /* 201 to the queue it came from: the rest of a long task */         \
 	X(PARCEL_RETRY)       /* a copy with one attempt more */                                   \
 	X(PARCEL_DEAD_LETTER) /* a copy for the dead-letter queue */                               \
-	X(PARCEL_RENEW)       /* a copy with the same attempt: a renewal */
+	X(PARCEL_RENEW)       /* a copy with the same attempt: a renewal */                        \
+	X(PARCEL_POSTPONE)    /* the same, which waits first: it may not start yet */              \
+	X(PARCEL_REFUSAL)     /* to the caller: it may not start before delay is over */
 
 enum parcel_kind {
 #define X(kind) kind,
@@ -62,7 +64,8 @@ struct parcel {
 	struct numbered seq;   /* in the present epoch; 0: not sent in it */
 	enum parcel_kind kind;
 	enum reason reason; /* RETRY, DEAD_LETTER */
-	mtime delay; /* RETRY: goes to the queue of this delay; 0: to the pool's queue, at once */
+	mtime delay; /* RETRY, POSTPONE: goes to the queue of this delay; 0: to the pool's queue,
+			at once */
 	mtime failing_for;         /* since its first failure, where that is not in its headers */
 	struct delivery *delivery; /* the one it is embedded in */
 	mtime due;                 /* refused: when it is published again */

@@ -21,7 +21,8 @@
 	X(REASON_NO_SESSION, "no-session") /* it has no key, and session.without_key is reject */  \
 	X(REASON_SESSION_CLOSED, "session-closed") /* an operator closed its session */            \
 	X(REASON_BAD_SESSION, "bad-session")       /* its key is not UTF-8 of 1 to 255 bytes */    \
-	X(REASON_KILLED, "killed")                 /* an operator ended its attempt */
+	X(REASON_KILLED, "killed")                 /* an operator ended its attempt */             \
+	X(REASON_THROTTLED, "throttled")           /* over a limit whose when_exceeded says so */
 
 enum reason {
 #define X(reason, name) reason,

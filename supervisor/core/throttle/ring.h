@@ -34,6 +34,10 @@ mtime ring_free_at(const struct ring *, uint32_t limit, mtime period);
 /* Record a start. `now` is at least 0; one that is earlier than the latest start counts as equal to
  * it. There must be a place at all. */
 void ring_add(struct ring *, mtime now);
+/* The latest starts, so many, were as late as now. */
+void ring_postdate(struct ring *, uint32_t starts, mtime now);
+/* How many of the ring's starts are later than this. O(log places). */
+uint32_t ring_count_after(const struct ring *, mtime at);
 /* The latest start; false: there was none. */
 bool ring_latest(const struct ring *, mtime *ret_at) MUST_CHECK;
 

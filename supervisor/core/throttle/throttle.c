@@ -10,17 +10,19 @@
 
 struct window {
 	struct link by_start;  /* in throttle->by_start */
-	struct numbered place; /* in throttle->by_key, by the hash of the key */
+	struct numbered place; /* in throttle->by_key, by the number of the key */
+	struct link charged;   /* in throttle->charged, if it was since the last turn ended */
+	uint32_t charges;      /* how often */
 	struct ring ring;
 };
 
 struct throttle {
 	struct throttle_figures figures;
 	uint64_t hash_seed;
-	uint64_t starts;
-	/* The key itself is not kept: two keys with the same hash of 64 bits, if that ever happens,
-	 * share a limit. */
+	uint64_t starts, delays;
+	uint32_t changes; /* of figures */
 	struct number_table by_key;
+	struct link charged;  /* windows, since the last turn ended */
 	struct link by_start; /* windows, the one whose latest start is the oldest first; before
 				 them those without a start */
 	/* A longer period can contain starts of keys that were forgotten under a shorter one, so
@@ -40,6 +42,7 @@ struct throttle *throttle_new(const struct throttle_figures *figures, uint64_t h
 	}
 	throttle->hash_seed = hash_seed;
 	list_init(&throttle->by_start);
+	list_init(&throttle->charged);
 	throttle_configure(throttle, figures);
 	return throttle;
 }
@@ -54,12 +57,12 @@ static void forget(struct throttle *throttle, struct window *window)
 {
 	mtime latest;
 	if (ring_latest(&window->ring, &latest)) {
-		/* The one with the oldest start goes first, so this is the latest of all. */
-		throttle->forgotten_at = latest;
+		throttle->forgotten_at = mtime_max(throttle->forgotten_at, latest);
 		throttle->has_forgotten = true;
 	}
 	number_table_remove(&throttle->by_key, &window->place);
 	list_remove(&window->by_start);
+	list_remove(&window->charged);
 	ring_release(&window->ring);
 	free(window);
 }
@@ -81,6 +84,12 @@ void throttle_configure(struct throttle *throttle, const struct throttle_figures
 	assert(figures->period > 0);
 	assert(figures->max_keys > 0 && figures->max_keys <= THROTTLE_KEYS_MAX);
 	throttle->figures = *figures;
+	throttle->changes++;
+}
+
+uint32_t throttle_changes(const struct throttle *throttle)
+{
+	return throttle->changes;
 }
 
 /* ---------- windows ---------- */
@@ -107,36 +116,47 @@ static mtime make_space(struct throttle *throttle, mtime now)
 	return 0;
 }
 
-static struct window *window_find(const struct throttle *throttle, uint64_t hash)
+/* A number in the table is above 0. */
+static uint64_t number_of(uint64_t key)
 {
-	struct numbered *found = number_table_find(&throttle->by_key, hash);
+	return key == THROTTLE_NO_KEY ? UINT64_MAX : key;
+}
+
+static struct window *window_find(const struct throttle *throttle, uint64_t number)
+{
+	struct numbered *found = number_table_find(&throttle->by_key, number);
 	return found ? CONTAINER_OF(found, struct window, place) : NULL;
 }
 
-static struct window *window_open(struct throttle *throttle, uint64_t hash)
+static struct window *window_open(struct throttle *throttle, uint64_t number)
 {
 	struct window *window = calloc(1, sizeof *window);
 	if (!window)
 		return NULL;
 	if (throttle->has_forgotten)
 		ring_forgot(&window->ring, throttle->forgotten_at);
-	number_table_add(&throttle->by_key, &window->place, hash);
+	list_init(&window->charged);
+	number_table_add(&throttle->by_key, &window->place, number);
 	list_prepend(&throttle->by_start, &window->by_start);
 	return window;
 }
 
-mtime throttle_ask(
-	struct throttle *throttle, struct text key, mtime now, struct window **ret_window)
+uint64_t throttle_key(const struct throttle *throttle, struct text key)
+{
+	uint64_t number = keyed_hash(throttle->hash_seed, key);
+	return number == THROTTLE_NO_KEY ? 1 : number;
+}
+
+mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct window **ret_window)
 {
 	const struct throttle_figures *figures = &throttle->figures;
-	uint64_t hash = keyed_hash(throttle->hash_seed, key);
-	hash += hash == 0; /* a number in the table is above 0 */
-	struct window *window = window_find(throttle, hash);
+	uint64_t number = number_of(key);
+	struct window *window = window_find(throttle, number);
 	if (!window) {
 		mtime space_at = make_space(throttle, now);
 		if (space_at > 0)
 			return space_at;
-		window = window_open(throttle, hash);
+		window = window_open(throttle, number);
 	}
 	if (!window || ring_reserve(&window->ring, figures->limit) != RC_OK)
 		return mtime_after(now, THROTTLE_MEMORY_WAIT);
@@ -146,12 +166,87 @@ mtime throttle_ask(
 	return at;
 }
 
+static void make_latest(struct throttle *throttle, struct window *window)
+{
+	list_remove(&window->by_start);
+	list_append(&throttle->by_start, &window->by_start);
+}
+
 void throttle_charge(struct throttle *throttle, struct window *window, mtime now)
 {
 	ring_add(&window->ring, now);
 	throttle->starts++;
-	list_remove(&window->by_start);
-	list_append(&throttle->by_start, &window->by_start);
+	make_latest(throttle, window);
+	if (window->charges++ == 0)
+		list_append(&throttle->charged, &window->charged);
+}
+
+void throttle_end_turn(struct throttle *throttle, mtime now)
+{
+	struct link *first;
+	while ((first = list_first(&throttle->charged))) {
+		struct window *window = CONTAINER_OF(first, struct window, charged);
+		list_remove(first);
+		ring_postdate(&window->ring, window->charges, now);
+		window->charges = 0;
+	}
+}
+
+void throttle_missed(struct throttle *throttle, mtime now)
+{
+	throttle->forgotten_at =
+		throttle->has_forgotten ? mtime_max(throttle->forgotten_at, now) : now;
+	throttle->has_forgotten = true;
+}
+
+/* ---------- what outlives the process ---------- */
+
+uint64_t throttle_seed(const struct throttle *throttle)
+{
+	return throttle->hash_seed;
+}
+
+void throttle_each_charged(const struct throttle *throttle,
+	void (*on_charged)(void *ctx, uint64_t key, uint32_t starts), void *ctx)
+{
+	const struct link *link = throttle->charged.next;
+	for (; link != &throttle->charged; link = link->next) {
+		const struct window *window = CONTAINER_OF(link, struct window, charged);
+		uint64_t number = window->place.number;
+		on_charged(ctx, number == UINT64_MAX ? THROTTLE_NO_KEY : number, window->charges);
+	}
+}
+
+static struct window *window_restore(struct throttle *throttle, uint64_t number, mtime at)
+{
+	struct window *window = window_find(throttle, number);
+	if (!window && make_space(throttle, at) == 0)
+		window = window_open(throttle, number);
+	return window;
+}
+
+void throttle_restore(struct throttle *throttle, uint64_t key, uint32_t starts, mtime at)
+{
+	uint32_t limit = throttle->figures.limit;
+	struct window *window = window_restore(throttle, number_of(key), at);
+	if (!window || ring_reserve(&window->ring, limit) != RC_OK) {
+		throttle_missed(throttle, at);
+		if (window)
+			ring_forgot(&window->ring, at);
+		return;
+	}
+	for (uint32_t i = 0; i < starts && i < limit; i++)
+		ring_add(&window->ring, at);
+	if (starts > limit)
+		ring_forgot(&window->ring, at);
+	make_latest(throttle, window);
+}
+
+/* ---------- views ---------- */
+
+const struct throttle_figures *throttle_figures(const struct throttle *throttle)
+{
+	return &throttle->figures;
 }
 
 uint32_t throttle_keys(const struct throttle *throttle)
@@ -162,6 +257,49 @@ uint32_t throttle_keys(const struct throttle *throttle)
 uint64_t throttle_starts(const struct throttle *throttle)
 {
 	return throttle->starts;
+}
+
+void throttle_count_delay(struct throttle *throttle)
+{
+	throttle->delays++;
+}
+
+uint64_t throttle_delays(const struct throttle *throttle)
+{
+	return throttle->delays;
+}
+
+mtime throttle_wait(const struct throttle *throttle, mtime now)
+{
+	const struct throttle_figures *figures = &throttle->figures;
+	const struct window *window = window_find(throttle, number_of(THROTTLE_NO_KEY));
+	mtime at = 0;
+	if (window)
+		at = ring_free_at(&window->ring, figures->limit, figures->period);
+	else if (throttle->has_forgotten)
+		at = mtime_after(throttle->forgotten_at, figures->period);
+	return mtime_max(at - now, 0);
+}
+
+/* From the window with the latest start. */
+bool throttle_in_windows(
+	const struct throttle *throttle, mtime now, uint32_t keys_max, uint64_t *ret)
+{
+	uint64_t starts = 0;
+	uint32_t keys = 0;
+	const struct link *link = throttle->by_start.prev;
+	for (; link != &throttle->by_start; link = link->prev) {
+		const struct window *window = CONTAINER_OF(link, struct window, by_start);
+		uint32_t in_window =
+			ring_count_after(&window->ring, now - throttle->figures.period);
+		if (in_window == 0)
+			break;
+		if (++keys > keys_max)
+			return false;
+		starts += in_window;
+	}
+	*ret = starts;
+	return true;
 }
 
 /* ---------- all throttles of a pool ---------- */

@@ -2,7 +2,8 @@
  * each key. Layer: core. Pools that name the same throttle share it. Asking changes no limit; what
  * has started is charged. So a task that another throttle refuses costs nothing here. A key is
  * remembered while its window has a start, and longer while there is space. O(1) a call, without a
- * clock: time is an argument and never goes back. */
+ * clock: time is an argument and never goes back. It is the time of the machine (clock_boot), which
+ * counts while this process is suspended; a pool's own time does not. */
 #ifndef CORE_THROTTLE_THROTTLE_H
 #define CORE_THROTTLE_THROTTLE_H
 
@@ -11,6 +12,8 @@
 #include "base/text.h"
 
 #include <stdint.h>
+
+#define THROTTLE_NO_KEY UINT64_C(0) /* all messages without the key share one limit */
 
 #define THROTTLE_LIMIT_MAX 1000000
 #define THROTTLE_KEYS_MAX  1000000
@@ -34,17 +37,52 @@ void throttle_free(struct throttle *);
  * as late as it can have been. */
 void throttle_configure(struct throttle *, const struct throttle_figures *);
 
-/* When a task with this key (empty: those without one) may start: at `now` or before, then
+/* How often throttle_configure was called: what waits asks again when that changes. */
+uint32_t throttle_changes(const struct throttle *);
+
+/* The number that stands for a key. The key itself is not kept: two keys with the same number,
+ * if that ever happens, share a limit. */
+uint64_t throttle_key(const struct throttle *, struct text);
+/* When a task with this key (throttle_key, or THROTTLE_NO_KEY) may start: at `now` or before, then
  * *ret_window is set until the next throttle_ask; or exactly that much later, as far as is known
  * now. A new key waits while max_keys windows have a start in them. */
 mtime throttle_ask(
-	struct throttle *, struct text key, mtime now, struct window **ret_window) MUST_CHECK;
+	struct throttle *, uint64_t key, mtime now, struct window **ret_window) MUST_CHECK;
 /* A task for which throttle_ask returned this window has started. */
 void throttle_charge(struct throttle *, struct window *, mtime now);
+/* What was charged since the last call was written by now: it counts as late as that. So a process
+ * that is stopped between its question and its write starts nothing too early afterwards. */
+void throttle_end_turn(struct throttle *, mtime now);
+/* Before the first throttle_ask: there may have been any starts of any key up to now. */
+void throttle_missed(struct throttle *, mtime now);
 
+/* ---------- what outlives the process ---------- */
+
+/* The secret of throttle_new. */
+uint64_t throttle_seed(const struct throttle *);
+/* Call on_charged for each key that was charged since the last throttle_end_turn, with how often.
+ */
+void throttle_each_charged(const struct throttle *,
+	void (*on_charged)(void *ctx, uint64_t key, uint32_t starts), void *ctx);
+/* Before the first throttle_ask: there were so many starts with this key, not before those of the
+ * call before, nor before the time of throttle_missed. throttle_starts does not count them. Without
+ * memory or space for another key, any key may have had them. */
+void throttle_restore(struct throttle *, uint64_t key, uint32_t starts, mtime at);
+
+/* ---------- views ---------- */
+
+const struct throttle_figures *throttle_figures(const struct throttle *);
 /* Keys that are remembered; starts charged since throttle_new. */
 uint32_t throttle_keys(const struct throttle *);
 uint64_t throttle_starts(const struct throttle *);
+/* A task had to wait because of it; how many did. */
+void throttle_count_delay(struct throttle *);
+uint64_t throttle_delays(const struct throttle *);
+/* How long a task without the key would have to wait; 0: it may start. */
+mtime throttle_wait(const struct throttle *, mtime now);
+/* The starts of all keys in their windows. False: more than keys_max keys have one. */
+bool throttle_in_windows(
+	const struct throttle *, mtime now, uint32_t keys_max, uint64_t *ret) MUST_CHECK;
 
 /* ---------- all throttles of a pool ---------- */
 
@@ -55,7 +93,7 @@ struct passes {
 	uint32_t count; /* 0 to PASSES_MAX */
 	struct pass {
 		struct throttle *throttle; /* borrowed */
-		struct text key;           /* borrowed for the calls */
+		uint64_t key;              /* as throttle_ask has it */
 		struct window *window;     /* set by passes_ask */
 	} of[PASSES_MAX];                  /* no throttle twice */
 };

@@ -24,6 +24,11 @@
 	X(NOTICE_TASK_RENEWED, LOG_WARN,                                                            \
 		"{task} was delivered again too often; publishing it as a new message")             \
 	X(NOTICE_TASK_HANDED_BACK, LOG_DEBUG, "{task} handed its rest back to the queue")           \
+	X(NOTICE_TASK_POSTPONED, LOG_DEBUG,                                                         \
+		"{task} may not start before the throttle {what} lets it; it comes back in {span}") \
+	X(NOTICE_TASK_REFUSED, LOG_DEBUG,                                                           \
+		"{task} may not start before the throttle {what} lets it, in {span}; its caller "   \
+		"was told")                                                                         \
 	X(NOTICE_SESSION_BLOCKED, LOG_WARN,                                                         \
 		"{task} {outcome}; its session is blocked until wpool session retry or skip "       \
 		"(wpool sessions POOL --where state=blocked)")                                      \
@@ -307,9 +312,17 @@ static void add_parcel(struct line *line)
 		[PARCEL_RETRY] = "the copy for the next attempt",
 		[PARCEL_DEAD_LETTER] = "the dead letter",
 		[PARCEL_RENEW] = "the new copy",
+		[PARCEL_POSTPONE] = "the copy for later",
+		[PARCEL_REFUSAL] = "the refusal",
 	};
 
 	line_printf(line, "%s", names[line->notice->delivery->parcel.kind]);
+}
+
+/* It goes to a retry queue if it has a delay. */
+static bool parcel_waits(const struct parcel *parcel)
+{
+	return parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE;
 }
 
 /* The queue that a parcel is for. */
@@ -322,9 +335,11 @@ static void add_target(struct line *line)
 
 	if (parcel_is_answer(parcel))
 		queue = settle_reply_target(parcel->delivery, parcel->output);
+	else if (parcel->kind == PARCEL_REFUSAL)
+		queue = parcel->delivery->reply_to;
 	else if (parcel->kind == PARCEL_DEAD_LETTER && report->dead_letters)
 		queue = text_from(report->dead_letters);
-	else if (parcel->kind == PARCEL_RETRY && parcel->delay > 0)
+	else if (parcel_waits(parcel) && parcel->delay > 0)
 		queue = retry_queue_name(queue, parcel->delay, name, sizeof name);
 	add_shown(line, queue);
 }
@@ -334,7 +349,7 @@ static void add_advice(struct line *line)
 	const struct parcel *parcel = &line->notice->delivery->parcel;
 
 	if (parcel->returned &&
-		(parcel->kind == PARCEL_DEAD_LETTER || parcel->kind == PARCEL_RETRY))
+		(parcel->kind == PARCEL_DEAD_LETTER || parcel_waits(parcel)))
 		line_printf(line,
 			" (declare it as docs/retries.md says, or give the user the right to "
 			"configure it)");

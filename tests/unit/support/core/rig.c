@@ -51,7 +51,8 @@ static void rig_on_reject(void *io, uint64_t tag, enum reject how)
 
 static void rig_on_publish(void *io, const struct parcel *parcel)
 {
-	static const char *const kinds[] = {"reply", "hand-back", "retry", "dead", "renew"};
+	static const char *const kinds[] = {
+		"reply", "hand-back", "retry", "dead", "renew", "postpone", "refuse"};
 	struct rig *rig = io;
 	rig_separate(rig->done);
 	rig_note(rig->done, "publish %llu %s %llu", (unsigned long long)parcel->seq.number,
@@ -177,6 +178,15 @@ static void rig_on_hand_over(void *io, const struct session_handover *handover)
 			(long long)(handover->wait / MTIME_MS));
 }
 
+/* The keys for the second throttle of before. */
+static void rig_find_throttle_keys(void *io, struct delivery *delivery)
+{
+	struct rig *rig = io;
+	rig_separate(rig->done);
+	rig_note(rig->done, "keys %llu", (unsigned long long)delivery->tag);
+	delivery->throttle_keys[0] = delivery->throttle_keys[1];
+}
+
 const struct effects rig_effects = {
 	.send = rig_on_send,
 	.ack = rig_on_ack,
@@ -192,6 +202,7 @@ const struct effects rig_effects = {
 	.hand_over = rig_on_hand_over,
 	.window = rig_on_window,
 	.name = rig_on_name,
+	.find_throttle_keys = rig_find_throttle_keys,
 };
 
 struct pool_config rig_config(uint16_t workers, uint16_t pipeline)
@@ -232,7 +243,9 @@ void rig_turn(struct rig *rig)
 {
 	if (starts_look_at(&rig->starts) <= rig->now)
 		starts_look(&rig->starts, rig->now, rig->is_busy ? 0 : RIG_PROCESSORS * rig->now);
-	rig_step(rig, (struct event){.kind = TURN_END, .arrived_after = rig->arrived_after});
+	rig_step(rig, (struct event){.kind = TURN_END,
+			      .arrived_after = rig->arrived_after,
+			      .boot = rig->now + rig->suspended});
 }
 
 void rig_wait(struct rig *rig, mtime span)
