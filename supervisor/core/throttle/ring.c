@@ -69,6 +69,20 @@ void ring_postdate(struct ring *ring, uint32_t starts, mtime now)
 	}
 }
 
+/* The starts are in the order of their times. */
+uint32_t ring_count_after(const struct ring *ring, mtime at)
+{
+	uint32_t low = 0, high = ring->count;
+	while (low < high) {
+		uint32_t ago = low + (high - low + 1) / 2;
+		if (ring->starts[place_of(ring, ago)] > at)
+			low = ago;
+		else
+			high = ago - 1;
+	}
+	return low;
+}
+
 bool ring_latest(const struct ring *ring, mtime *ret_at)
 {
 	if (ring->count == 0)

@@ -21,7 +21,7 @@ struct throttle {
 	uint64_t hash_seed;
 	uint64_t starts;
 	struct number_table by_key;
-	struct link charged; /* windows, since the last turn ended */
+	struct link charged;  /* windows, since the last turn ended */
 	struct link by_start; /* windows, the one whose latest start is the oldest first; before
 				 them those without a start */
 	/* A longer period can contain starts of keys that were forgotten under a shorter one, so
@@ -109,6 +109,12 @@ static mtime make_space(struct throttle *throttle, mtime now)
 	return 0;
 }
 
+/* A number in the table is above 0. */
+static uint64_t number_of(uint64_t key)
+{
+	return key == THROTTLE_NO_KEY ? UINT64_MAX : key;
+}
+
 static struct window *window_find(const struct throttle *throttle, uint64_t number)
 {
 	struct numbered *found = number_table_find(&throttle->by_key, number);
@@ -137,8 +143,7 @@ uint64_t throttle_key(const struct throttle *throttle, struct text key)
 mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct window **ret_window)
 {
 	const struct throttle_figures *figures = &throttle->figures;
-	/* A number in the table is above 0. */
-	uint64_t number = key == THROTTLE_NO_KEY ? UINT64_MAX : key;
+	uint64_t number = number_of(key);
 	struct window *window = window_find(throttle, number);
 	if (!window) {
 		mtime space_at = make_space(throttle, now);
@@ -154,12 +159,17 @@ mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct wi
 	return at;
 }
 
+static void make_latest(struct throttle *throttle, struct window *window)
+{
+	list_remove(&window->by_start);
+	list_append(&throttle->by_start, &window->by_start);
+}
+
 void throttle_charge(struct throttle *throttle, struct window *window, mtime now)
 {
 	ring_add(&window->ring, now);
 	throttle->starts++;
-	list_remove(&window->by_start);
-	list_append(&throttle->by_start, &window->by_start);
+	make_latest(throttle, window);
 	if (window->charges++ == 0)
 		list_append(&throttle->charged, &window->charged);
 }
@@ -177,9 +187,59 @@ void throttle_end_turn(struct throttle *throttle, mtime now)
 
 void throttle_missed(struct throttle *throttle, mtime now)
 {
-	assert(list_is_empty(&throttle->by_start));
+	throttle->forgotten_at =
+		throttle->has_forgotten ? mtime_max(throttle->forgotten_at, now) : now;
 	throttle->has_forgotten = true;
-	throttle->forgotten_at = now;
+}
+
+/* ---------- what outlives the process ---------- */
+
+uint64_t throttle_seed(const struct throttle *throttle)
+{
+	return throttle->hash_seed;
+}
+
+void throttle_each_charged(const struct throttle *throttle,
+	void (*on_charged)(void *ctx, uint64_t key, uint32_t starts), void *ctx)
+{
+	const struct link *link = throttle->charged.next;
+	for (; link != &throttle->charged; link = link->next) {
+		const struct window *window = CONTAINER_OF(link, struct window, charged);
+		uint64_t number = window->place.number;
+		on_charged(ctx, number == UINT64_MAX ? THROTTLE_NO_KEY : number, window->charges);
+	}
+}
+
+static struct window *window_restore(struct throttle *throttle, uint64_t number, mtime at)
+{
+	struct window *window = window_find(throttle, number);
+	if (!window && make_space(throttle, at) == 0)
+		window = window_open(throttle, number);
+	return window;
+}
+
+void throttle_restore(struct throttle *throttle, uint64_t key, uint32_t starts, mtime at)
+{
+	uint32_t limit = throttle->figures.limit;
+	struct window *window = window_restore(throttle, number_of(key), at);
+	if (!window || ring_reserve(&window->ring, limit) != RC_OK) {
+		throttle_missed(throttle, at);
+		if (window)
+			ring_forgot(&window->ring, at);
+		return;
+	}
+	for (uint32_t i = 0; i < starts && i < limit; i++)
+		ring_add(&window->ring, at);
+	if (starts > limit)
+		ring_forgot(&window->ring, at);
+	make_latest(throttle, window);
+}
+
+/* ---------- views ---------- */
+
+const struct throttle_figures *throttle_figures(const struct throttle *throttle)
+{
+	return &throttle->figures;
 }
 
 uint32_t throttle_keys(const struct throttle *throttle)
@@ -190,6 +250,39 @@ uint32_t throttle_keys(const struct throttle *throttle)
 uint64_t throttle_starts(const struct throttle *throttle)
 {
 	return throttle->starts;
+}
+
+mtime throttle_wait(const struct throttle *throttle, mtime now)
+{
+	const struct throttle_figures *figures = &throttle->figures;
+	const struct window *window = window_find(throttle, number_of(THROTTLE_NO_KEY));
+	mtime at = 0;
+	if (window)
+		at = ring_free_at(&window->ring, figures->limit, figures->period);
+	else if (throttle->has_forgotten)
+		at = mtime_after(throttle->forgotten_at, figures->period);
+	return mtime_max(at - now, 0);
+}
+
+/* From the window with the latest start. */
+bool throttle_in_windows(
+	const struct throttle *throttle, mtime now, uint32_t keys_max, uint64_t *ret)
+{
+	uint64_t starts = 0;
+	uint32_t keys = 0;
+	const struct link *link = throttle->by_start.prev;
+	for (; link != &throttle->by_start; link = link->prev) {
+		const struct window *window = CONTAINER_OF(link, struct window, by_start);
+		uint32_t in_window =
+			ring_count_after(&window->ring, now - throttle->figures.period);
+		if (in_window == 0)
+			break;
+		if (++keys > keys_max)
+			return false;
+		starts += in_window;
+	}
+	*ret = starts;
+	return true;
 }
 
 /* ---------- all throttles of a pool ---------- */

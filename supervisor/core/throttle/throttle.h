@@ -53,9 +53,30 @@ void throttle_end_turn(struct throttle *, mtime now);
 /* Before the first throttle_ask: there may have been any starts of any key up to now. */
 void throttle_missed(struct throttle *, mtime now);
 
+/* ---------- what outlives the process ---------- */
+
+/* The secret of throttle_new. */
+uint64_t throttle_seed(const struct throttle *);
+/* Call on_charged for each key that was charged since the last throttle_end_turn, with how often.
+ */
+void throttle_each_charged(const struct throttle *,
+	void (*on_charged)(void *ctx, uint64_t key, uint32_t starts), void *ctx);
+/* Before the first throttle_ask: there were so many starts with this key, not before those of the
+ * call before, nor before the time of throttle_missed. throttle_starts does not count them. Without
+ * memory or space for another key, any key may have had them. */
+void throttle_restore(struct throttle *, uint64_t key, uint32_t starts, mtime at);
+
+/* ---------- views ---------- */
+
+const struct throttle_figures *throttle_figures(const struct throttle *);
 /* Keys that are remembered; starts charged since throttle_new. */
 uint32_t throttle_keys(const struct throttle *);
 uint64_t throttle_starts(const struct throttle *);
+/* How long a task without the key would have to wait; 0: it may start. */
+mtime throttle_wait(const struct throttle *, mtime now);
+/* The starts of all keys in their windows. False: more than keys_max keys have one. */
+bool throttle_in_windows(
+	const struct throttle *, mtime now, uint32_t keys_max, uint64_t *ret) MUST_CHECK;
 
 /* ---------- all throttles of a pool ---------- */
 

@@ -377,13 +377,156 @@ START_TEST(fewer_keys_forget_those_with_empty_windows)
 }
 END_TEST
 
+/* ---------- what outlives the process ---------- */
+
+struct copy {
+	struct throttle *to;
+	mtime at;
+};
+
+static void on_charged(void *ctx, uint64_t key, uint32_t starts)
+{
+	const struct copy *copy = ctx;
+	throttle_restore(copy->to, key, starts, copy->at);
+}
+
+/* Asks for each key, and returns whether both answer the same. */
+static bool answer_alike(struct throttle *one, struct throttle *other, mtime now)
+{
+	char buffer[8];
+	struct window *window;
+	for (int key = 0; key < KEYS; key++) {
+		uint64_t number = throttle_key(one, key_of(key, buffer));
+		mtime at = throttle_ask(one, number, now, &window);
+		if (at != throttle_ask(other, number, now, &window) &&
+			(at > now || throttle_ask(other, number, now, &window) > now))
+			return false;
+	}
+	return throttle_wait(one, now) == throttle_wait(other, now);
+}
+
+/* The other one is given each turn's starts at their turn's end. */
+START_TEST(a_throttle_that_was_restored_answers_as_the_one_before)
+{
+	char buffer[8];
+	srandom(20);
+	for (int round = 0; round < 200; round++) {
+		uint32_t limit = (uint32_t)between(1, 20);
+		struct throttle *one = with(limit, between(1, 1000), KEYS + 1);
+		struct throttle *other = with(limit, throttle_figures(one)->period, KEYS + 1);
+		struct copy copy = {.to = other};
+		struct window *window = NULL;
+		throttle_missed(one, 50);
+		throttle_missed(other, 50);
+		for (mtime now = 100; now < 3000; now += between(0, 100)) {
+			for (int i = between(0, 8); i > 0; i--) {
+				uint64_t key =
+					between(0, 4)
+						? throttle_key(
+							  one, key_of(between(0, KEYS - 1), buffer))
+						: THROTTLE_NO_KEY;
+				if (throttle_ask(one, key, now, &window) <= now)
+					throttle_charge(one, window, now);
+			}
+			copy.at = now += between(0, 5);
+			throttle_each_charged(one, on_charged, &copy);
+			throttle_end_turn(one, now);
+		}
+		for (mtime now = copy.at; now < copy.at + 1200; now += between(1, 50))
+			ck_assert(answer_alike(one, other, now));
+		ck_assert_uint_eq(throttle_starts(other), 0);
+		ck_assert_uint_eq(throttle_seed(other), SEED);
+		throttle_free(one);
+		throttle_free(other);
+	}
+}
+END_TEST
+
+START_TEST(what_finds_no_space_when_it_is_restored_may_be_of_any_key)
+{
+	struct throttle *throttle = with(2, 1000, 1);
+	throttle_restore(throttle, number_of(throttle, "a"), 1, 100);
+	throttle_restore(throttle, number_of(throttle, "b"), 1, 200);
+	ck_assert_int_eq(ask(throttle, "c", 1150), 1200);
+	ck_assert_int_le(ask(throttle, "c", 1200), 1200);
+	throttle_free(throttle);
+
+	throttle = with(2, 1000, 3);
+	for (callocs_left = 0; callocs_left < 2;) {
+		long left = callocs_left;
+		throttle_restore(throttle, number_of(throttle, "a"), 1, 100 + left);
+		callocs_left = left + 1;
+	}
+	callocs_left = LONG_MAX;
+	ck_assert_int_eq(ask(throttle, "b", 200), 1101);
+	ck_assert_int_eq(ask(throttle, "a", 200), 1101);
+	throttle_free(throttle);
+}
+END_TEST
+
+/* The limit was lower when they started, or the key had more places. */
+START_TEST(more_restored_starts_than_the_limit_has_keep_a_higher_one_from_starting)
+{
+	struct throttle *throttle = with(2, 1000, 1);
+	throttle_restore(throttle, THROTTLE_NO_KEY, 5, 100);
+	ck_assert_int_eq(throttle_wait(throttle, 300), 800);
+	configure(throttle, 3, 1000, 1);
+	ck_assert_int_eq(ask(throttle, "", 300), 1100);
+	throttle_free(throttle);
+}
+END_TEST
+
+/* ---------- views ---------- */
+
+START_TEST(the_starts_in_the_windows_are_counted)
+{
+	struct throttle *throttle = with(3, 1000, 10);
+	uint64_t starts = 77;
+	ck_assert(throttle_in_windows(throttle, 100, 0, &starts));
+	ck_assert_uint_eq(starts, 0);
+	start(throttle, "a", 100, 2);
+	start(throttle, "b", 200, 3);
+	start(throttle, "a", 300, 1);
+	ck_assert(throttle_in_windows(throttle, 1099, 2, &starts));
+	ck_assert_uint_eq(starts, 6);
+	ck_assert(throttle_in_windows(throttle, 1100, 2, &starts));
+	ck_assert_uint_eq(starts, 4);
+	ck_assert(!throttle_in_windows(throttle, 1100, 1, &starts));
+	ck_assert(throttle_in_windows(throttle, 1200, 1, &starts));
+	ck_assert_uint_eq(starts, 1);
+	start(throttle, "b", 1200, 2); /* its ring goes over its end */
+	ck_assert(throttle_in_windows(throttle, 1250, 2, &starts));
+	ck_assert_uint_eq(starts, 3);
+	ck_assert(throttle_in_windows(throttle, 2200, 0, &starts));
+	ck_assert_uint_eq(starts, 0);
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(the_wait_without_a_key_changes_nothing)
+{
+	struct throttle *throttle = with(2, 1000, 1);
+	ck_assert_int_eq(throttle_wait(throttle, 5), 0);
+	ck_assert_uint_eq(throttle_keys(throttle), 0);
+	start(throttle, "", 100, 2);
+	ck_assert_int_eq(throttle_wait(throttle, 100), 1000);
+	ck_assert_int_eq(throttle_wait(throttle, 1099), 1);
+	ck_assert_int_eq(throttle_wait(throttle, 1100), 0);
+	throttle_free(throttle);
+
+	throttle = with(2, 1000, 1);
+	throttle_missed(throttle, 100);
+	ck_assert_int_eq(throttle_wait(throttle, 600), 500);
+	throttle_free(throttle);
+}
+END_TEST
+
 /* ---------- several throttles ---------- */
 
 static struct passes passes_of(struct throttle *first, struct throttle *second, const char *key)
 {
 	return (struct passes){.count = 2,
-		.of = {{.throttle = first},
-			{.throttle = second, .key = number_of(second, key)}}};
+		.of = {{.throttle = first}, {.throttle = second, .key = number_of(second, key)}}};
 }
 
 START_TEST(what_one_throttle_refuses_costs_nothing_in_another)
@@ -460,6 +603,8 @@ static Suite *throttle_suite(void)
 	UNIT_CASE(suite, "all", a_million_calls_are_answered_as_by_a_list_of_all_starts,
 		a_start_leaves_the_window_when_it_is_one_period_old, a_million_starts_in_a_year,
 		a_time_that_goes_back_gives_no_start_away,
+		what_was_written_late_counts_as_late_as_that,
+		what_is_not_known_of_the_time_before_counts_as_used_up,
 		a_lower_limit_that_is_raised_again_loses_no_start,
 		a_longer_period_counts_what_was_forgotten_as_late_as_it_can_have_been,
 		a_new_key_waits_while_all_windows_are_in_use,
@@ -467,6 +612,10 @@ static Suite *throttle_suite(void)
 		a_forgotten_key_is_late_under_a_longer_period,
 		a_key_that_came_back_is_late_under_a_longer_period,
 		fewer_keys_forget_those_with_empty_windows,
+		a_throttle_that_was_restored_answers_as_the_one_before,
+		what_finds_no_space_when_it_is_restored_may_be_of_any_key,
+		more_restored_starts_than_the_limit_has_keep_a_higher_one_from_starting,
+		the_starts_in_the_windows_are_counted, the_wait_without_a_key_changes_nothing,
 		what_one_throttle_refuses_costs_nothing_in_another, no_throttles_refuse_nothing,
 		without_memory_nothing_starts, without_memory_there_is_no_throttle);
 	return suite;
