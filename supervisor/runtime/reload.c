@@ -4,8 +4,10 @@
 #include "config/url/secrets.h"
 #include "os/clock.h"
 #include "runtime/command_check.h"
+#include "runtime/throttles/throttles.h"
 #include "tty/console.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -201,6 +203,27 @@ static void apply_settings(struct attempt *attempt)
 		log_set_level(is_level_new ? config->log_level : before, NULL);
 }
 
+/* What the throttles borrow is what stays. They exist, or no pool uses them, so that none is made.
+ */
+static void define_throttles(struct reload *reload)
+{
+	bool is_done = throttles_define(reload->throttles, reload->config);
+
+	assert(is_done);
+	throttles_drop_unused(reload->throttles);
+}
+
+static void keep_throttles(struct attempt *attempt)
+{
+	struct config *config = attempt->reload->config, before = *config;
+
+	config->throttles = attempt->config->throttles;
+	config->throttle_count = attempt->config->throttle_count;
+	attempt->config->throttles = before.throttles;
+	attempt->config->throttle_count = before.throttle_count;
+	define_throttles(attempt->reload);
+}
+
 static enum reload_result apply(struct attempt *attempt)
 {
 	const struct reload_plan *plan = &attempt->outcome->plan;
@@ -211,15 +234,19 @@ static enum reload_result apply(struct attempt *attempt)
 	bool is_created = created &&
 			  secrets_add_all(&attempt->reload->config->secrets,
 				  attempt->config->secrets) == RC_OK &&
+			  throttles_define(attempt->reload->throttles, attempt->config) &&
 			  create_pools(attempt, created);
 
 	if (is_created) {
 		console_warn(&attempt->outcome->problems);
+		throttles_configure(attempt->reload->throttles);
 		for (size_t i = 0; i < plan->count; i++)
 			apply_step(&plan->steps[i], created[i]);
 		apply_settings(attempt);
+		keep_throttles(attempt);
 	} else if (created) {
 		undo_pools(attempt, created);
+		define_throttles(attempt->reload);
 	}
 	free(created);
 	return is_created ? RELOAD_DONE : RELOAD_NO_MEMORY;

@@ -1,0 +1,294 @@
+#include "runtime/throttles/throttles.h"
+
+#include "base/log.h"
+#include "os/clock.h"
+#include "os/random_id.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ten years, as microseconds: longer than any period. */
+#define ORIGIN (3650 * 24 * 60 * MTIME_MINUTE)
+
+_Static_assert(CONFIG_POOL_THROTTLES_MAX == PASSES_MAX, "throttle");
+_Static_assert(CONFIG_THROTTLE_LIMIT_MAX == THROTTLE_LIMIT_MAX, "throttles.limit");
+_Static_assert(CONFIG_THROTTLE_KEYS_MAX == THROTTLE_KEYS_MAX, "throttles.max_keys");
+_Static_assert(CONFIG_PERIOD_MAX < ORIGIN, "throttles.period");
+
+mtime throttles_now(void)
+{
+	return ORIGIN + clock_boot();
+}
+
+/* ---------- what the configuration defines ---------- */
+
+static bool are_same(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+static struct throttle_figures figures_of(const struct config_throttle *config)
+{
+	return (struct throttle_figures){.limit = (uint32_t)config->limit,
+		.period = config->period,
+		.max_keys = config->key ? (uint32_t)config->max_keys : 1};
+}
+
+/* Its name is checked when the configuration is read. */
+static const struct config_throttle *find_definition(
+	const struct throttles *throttles, const char *name)
+{
+	size_t i = 0;
+
+	while (i < throttles->defined_count && strcmp(throttles->defined[i].name, name) != 0)
+		i++;
+	assert(i < throttles->defined_count);
+	return &throttles->defined[i];
+}
+
+/* ---------- life ---------- */
+
+/* Others may have begun tasks until now. */
+static mtime missed_until(const struct throttle_figures *figures, mtime now)
+{
+	return now - figures->period + mtime_min(figures->period, THROTTLES_WAIT);
+}
+
+static void free_named(struct named_throttle *named)
+{
+	if (!named)
+		return;
+	throttle_free(named->throttle);
+	free(named->name);
+	free(named->key);
+	free(named);
+}
+
+static struct named_throttle *make_named(const struct config_throttle *config)
+{
+	struct named_throttle *named = calloc(1, sizeof *named);
+
+	if (!named)
+		return NULL;
+	named->configured = figures_of(config);
+	named->scope = config->scope;
+	named->when_exceeded = config->when_exceeded;
+	named->name = strdup(config->name);
+	named->key = config->key ? strdup(config->key) : NULL;
+	named->throttle = throttle_new(&named->configured, random_id_seed());
+	if (!named->name || (config->key && !named->key) || !named->throttle) {
+		free_named(named);
+		return NULL;
+	}
+	throttle_missed(named->throttle, missed_until(&named->configured, throttles_now()));
+	return named;
+}
+
+static bool add(struct throttles *throttles, const struct config_throttle *config)
+{
+	struct named_throttle **list =
+		realloc(throttles->list, (throttles->count + 1) * sizeof(*list));
+
+	if (!list)
+		return false;
+	throttles->list = list;
+	list[throttles->count] = make_named(config);
+	if (!list[throttles->count])
+		return false;
+	throttles->count++;
+	return true;
+}
+
+static void drop(struct throttles *throttles, struct named_throttle *named)
+{
+	size_t i = 0;
+
+	while (throttles->list[i] != named)
+		i++;
+	throttles->count--;
+	memmove(&throttles->list[i], &throttles->list[i + 1],
+		(throttles->count - i) * sizeof *throttles->list);
+	free_named(named);
+}
+
+void throttles_release(struct throttles *throttles)
+{
+	for (size_t i = 0; i < throttles->count; i++)
+		free_named(throttles->list[i]);
+	free(throttles->list);
+	*throttles = (struct throttles){0};
+}
+
+/* ---------- pools ---------- */
+
+/* The starts by another key say nothing. */
+static struct named_throttle *find_as_defined(
+	const struct throttles *throttles, const struct config_throttle *config)
+{
+	struct named_throttle *named = throttles_find(throttles, text_from(config->name));
+
+	return named && are_same(named->key, config->key) ? named : NULL;
+}
+
+static bool make_missing(struct throttles *throttles, char *const *names)
+{
+	for (; names && *names; names++) {
+		const struct config_throttle *config = find_definition(throttles, *names);
+		if (!find_as_defined(throttles, config) && !add(throttles, config))
+			return false;
+	}
+	return true;
+}
+
+bool throttles_define(struct throttles *throttles, const struct config *config)
+{
+	throttles->defined = config->throttles;
+	throttles->defined_count = config->throttle_count;
+	for (size_t i = 0; i < config->pool_count; i++)
+		if (!make_missing(throttles, config->pools[i].throttle))
+			return false;
+	return true;
+}
+
+void throttles_drop_unused(struct throttles *throttles)
+{
+	for (size_t i = throttles->count; i > 0; i--)
+		if (throttles->list[i - 1]->pools == 0)
+			drop(throttles, throttles->list[i - 1]);
+}
+
+static struct pool_throttle hold(struct throttles *throttles, const char *name)
+{
+	static const enum throttle_excess excess[] = {
+		[CONFIG_EXCEEDED_DELAY] = THROTTLE_DELAY,
+		[CONFIG_EXCEEDED_REPLY] = THROTTLE_REPLY,
+		[CONFIG_EXCEEDED_DEAD_LETTER] = THROTTLE_DEAD_LETTER,
+	};
+	const struct config_throttle *config = find_definition(throttles, name);
+	struct named_throttle *named = find_as_defined(throttles, config);
+
+	assert(named);
+	named->pools++;
+	return (struct pool_throttle){.throttle = named->throttle,
+		.name = named->name,
+		.has_key = named->key != NULL,
+		.excess = excess[config->when_exceeded]};
+}
+
+void throttles_hold(struct throttles *throttles, char *const *names, struct pool_config *config)
+{
+	config->throttle_count = 0;
+	for (; names && *names; names++)
+		config->throttles[config->throttle_count++] = hold(throttles, *names);
+	if (config->throttle_count > 0)
+		config->pipeline = 1;
+}
+
+void throttles_let_go(struct throttles *throttles, const struct pool_config *config)
+{
+	for (uint8_t i = 0; i < config->throttle_count; i++) {
+		size_t at = 0;
+		while (throttles->list[at]->throttle != config->throttles[i].throttle)
+			at++;
+		if (--throttles->list[at]->pools == 0)
+			drop(throttles, throttles->list[at]);
+	}
+}
+
+/* ---------- turns ---------- */
+
+void throttles_end_turn(struct throttles *throttles, mtime now)
+{
+	for (size_t i = 0; i < throttles->count; i++)
+		throttle_end_turn(throttles->list[i]->throttle, now);
+}
+
+/* The notice has the name that its pool got from here. */
+void throttles_count(struct throttles *throttles, const struct notice *notice)
+{
+	for (size_t i = 0; i < throttles->count; i++) {
+		struct named_throttle *named = throttles->list[i];
+		if (named->name != notice->what)
+			continue;
+		named->postponed += notice->kind == NOTICE_TASK_POSTPONED;
+		named->refused += notice->kind == NOTICE_TASK_REFUSED;
+	}
+}
+
+/* ---------- figures ---------- */
+
+struct named_throttle *throttles_find(const struct throttles *throttles, struct text name)
+{
+	for (size_t i = throttles->count; i > 0; i--)
+		if (text_is(name, text_from(throttles->list[i - 1]->name)))
+			return throttles->list[i - 1];
+	return NULL;
+}
+
+bool throttles_is_latest(const struct throttles *throttles, const struct named_throttle *named)
+{
+	return throttles_find(throttles, text_from(named->name)) == named;
+}
+
+/* What an operator has set stays where the configuration names what it did before. */
+static void configure(struct named_throttle *named, const struct config_throttle *config)
+{
+	struct throttle_figures figures = *throttle_figures(named->throttle),
+				other = figures_of(config);
+
+	if (other.limit != named->configured.limit)
+		figures.limit = other.limit;
+	if (other.period != named->configured.period)
+		figures.period = other.period;
+	figures.max_keys = other.max_keys;
+	named->configured = other;
+	named->when_exceeded = config->when_exceeded;
+	throttle_configure(named->throttle, &figures);
+}
+
+void throttles_configure(struct throttles *throttles)
+{
+	for (size_t i = 0; i < throttles->defined_count; i++) {
+		const struct config_throttle *config = &throttles->defined[i];
+		struct named_throttle *named = find_as_defined(throttles, config);
+		if (named)
+			configure(named, config);
+	}
+}
+
+static uint64_t memory_of(const struct throttle_figures *figures)
+{
+	return (uint64_t)figures->limit * figures->max_keys * sizeof(mtime);
+}
+
+static bool fits(const struct throttles *throttles, const struct named_throttle *named,
+	const struct throttle_figures *figures)
+{
+	uint64_t memory = memory_of(figures);
+
+	for (size_t i = 0; i < throttles->count; i++)
+		if (throttles->list[i] != named)
+			memory += memory_of(throttle_figures(throttles->list[i]->throttle));
+	return memory <= CONFIG_THROTTLES_MEMORY;
+}
+
+const char *throttles_set(
+	struct throttles *throttles, struct named_throttle *named, uint32_t limit, mtime period)
+{
+	struct throttle_figures figures = *throttle_figures(named->throttle);
+
+	if (limit > 0)
+		figures.limit = limit;
+	if (period > 0)
+		figures.period = period;
+	if (figures.limit > THROTTLE_LIMIT_MAX)
+		return "limit is 1 to 1000000";
+	if (figures.period < CONFIG_PERIOD_MIN || figures.period > CONFIG_PERIOD_MAX)
+		return "period is 1ms to 365d";
+	if (!fits(throttles, named, &figures))
+		return "the starts of all throttles, of as many keys as each may have, would take "
+		       "more than 64 MiB";
+	throttle_configure(named->throttle, &figures);
+	return NULL;
+}
