@@ -1,0 +1,22 @@
+/* The figures of throttles, for the API and the metrics. Layer: control. No key of a message is
+ * among them. */
+#ifndef CONTROL_THROTTLES_H
+#define CONTROL_THROTTLES_H
+
+#include "runtime/supervisor_view.h"
+
+/* A moment of one throttle. */
+struct throttle_view {
+	const struct named_throttle *named;
+	struct throttle_figures figures; /* in force */
+	int64_t in_windows; /* starts of all keys; MTIME_NEVER: so many keys are not counted */
+	mtime retry_after;  /* 0: a task may start; MTIME_NEVER: each key has its own */
+	uint32_t keys;
+	uint64_t starts; /* since the supervisor's, or since pools use it */
+};
+
+/* Return the throttle at *place or later that pools would use by its name, and move *place past it;
+ * false: no more. */
+bool throttle_view_next(const struct supervisor_view *, size_t *place, struct throttle_view *ret);
+
+#endif
