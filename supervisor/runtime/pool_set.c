@@ -112,6 +112,7 @@ void pool_set_turn(
 
 	for (link = turns->next; link != turns; link = link->next)
 		pool_runtime_turn(runtime_of(link), now, throttle_now, wall_s);
+	throttles_save(throttles, throttle_now);
 	for (link = turns->next; link != turns; link = link->next)
 		pool_runtime_flush(runtime_of(link));
 	throttles_end_turn(throttles, throttles_now());

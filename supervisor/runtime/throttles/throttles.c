@@ -3,13 +3,19 @@
 #include "base/log.h"
 #include "os/clock.h"
 #include "os/random_id.h"
+#include "runtime/throttles/state_folder.h"
+#include "runtime/throttles/throttle_log.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Ten years, as microseconds: longer than any period. */
-#define ORIGIN (3650 * 24 * 60 * MTIME_MINUTE)
+#define ORIGIN          (3650 * 24 * 60 * MTIME_MINUTE)
+#define KEYS_LOGGED_MAX 10000
 
 _Static_assert(CONFIG_POOL_THROTTLES_MAX == PASSES_MAX, "throttle");
 _Static_assert(CONFIG_THROTTLE_LIMIT_MAX == THROTTLE_LIMIT_MAX, "throttles.limit");
@@ -55,17 +61,98 @@ static mtime missed_until(const struct throttle_figures *figures, mtime now)
 	return now - figures->period + mtime_min(figures->period, THROTTLES_WAIT);
 }
 
+struct throttles_folder {
+	int fd; /* -1: there is none, which was logged */
+	char path[PATH_MAX];
+};
+
+static bool find_folder(struct throttles *throttles)
+{
+	struct throttles_folder *folder = throttles->folder;
+
+	if (folder)
+		return folder->fd >= 0;
+	folder = throttles->folder = calloc(1, sizeof *folder);
+	if (!folder)
+		return false;
+	if (state_folder_open(&folder->fd, folder->path) == RC_OK)
+		return true;
+	folder->fd = -1;
+	log_warn("the starts of throttles with a period over 10 s are not recorded: %s: %s; begun "
+		 "again, wpool knows none of them and waits 10 s ($STATE_DIRECTORY names a folder)",
+		*folder->path ? folder->path : "no state folder", strerror(errno));
+	return false;
+}
+
 static void free_named(struct named_throttle *named)
 {
 	if (!named)
 		return;
+	throttle_log_close(named->log);
 	throttle_free(named->throttle);
 	free(named->name);
 	free(named->key);
 	free(named);
 }
 
-static struct named_throttle *make_named(const struct config_throttle *config)
+static bool is_recorded(const struct throttle_figures *figures)
+{
+	return figures->period > THROTTLES_WAIT;
+}
+
+static struct throttle_log *open_log(const struct throttles *throttles,
+	const struct named_throttle *named, mtime now, enum throttle_past *ret_past)
+{
+	const struct throttle_log_place place = {.folder = throttles->folder->fd,
+		.path = throttles->folder->path,
+		.name = named->name,
+		.key = named->key,
+		.boot_began = ORIGIN};
+
+	return throttle_log_open(&place, now, ret_past);
+}
+
+static void log_restored(const struct named_throttle *named, mtime now)
+{
+	uint64_t starts;
+
+	if (throttle_in_windows(named->throttle, now, KEYS_LOGGED_MAX, &starts))
+		log_info("throttle %s: %" PRIu64 " start%s of the process before count",
+			named->name, starts, starts == 1 ? "" : "s");
+	else
+		log_info("throttle %s: the starts of the process before count", named->name);
+}
+
+/* False: out of memory. */
+static bool set_up_throttle(struct throttles *throttles, struct named_throttle *named)
+{
+	const struct throttle_figures *figures = &named->configured;
+	enum throttle_past past = THROTTLE_PAST_UNKNOWN;
+	mtime now = throttles_now(), before;
+
+	if (is_recorded(figures) && find_folder(throttles)) {
+		named->log = open_log(throttles, named, now, &past);
+		if (!named->log)
+			return false;
+	}
+	named->throttle = throttle_new(figures,
+		past == THROTTLE_PAST_KNOWN ? throttle_log_seed(named->log) : random_id_seed());
+	if (!named->throttle)
+		return false;
+	if (past == THROTTLE_PAST_KNOWN) {
+		throttle_log_restore(named->log, named->throttle, now);
+		log_restored(named, now);
+		return true;
+	}
+	before = past == THROTTLE_PAST_DAMAGED ? now : missed_until(figures, now);
+	throttle_missed(named->throttle, before);
+	if (named->log)
+		throttle_log_begin(named->log, named->throttle, before, now);
+	return true;
+}
+
+static struct named_throttle *make_named(
+	struct throttles *throttles, const struct config_throttle *config)
 {
 	struct named_throttle *named = calloc(1, sizeof *named);
 
@@ -76,13 +163,10 @@ static struct named_throttle *make_named(const struct config_throttle *config)
 	named->when_exceeded = config->when_exceeded;
 	named->name = strdup(config->name);
 	named->key = config->key ? strdup(config->key) : NULL;
-	named->throttle = throttle_new(&named->configured, random_id_seed());
-	if (!named->name || (config->key && !named->key) || !named->throttle) {
-		free_named(named);
-		return NULL;
-	}
-	throttle_missed(named->throttle, missed_until(&named->configured, throttles_now()));
-	return named;
+	if (named->name && (named->key || !config->key) && set_up_throttle(throttles, named))
+		return named;
+	free_named(named);
+	return NULL;
 }
 
 static bool add(struct throttles *throttles, const struct config_throttle *config)
@@ -93,7 +177,7 @@ static bool add(struct throttles *throttles, const struct config_throttle *confi
 	if (!list)
 		return false;
 	throttles->list = list;
-	list[throttles->count] = make_named(config);
+	list[throttles->count] = make_named(throttles, config);
 	if (!list[throttles->count])
 		return false;
 	throttles->count++;
@@ -117,6 +201,9 @@ void throttles_release(struct throttles *throttles)
 	for (size_t i = 0; i < throttles->count; i++)
 		free_named(throttles->list[i]);
 	free(throttles->list);
+	if (throttles->folder && throttles->folder->fd >= 0)
+		close(throttles->folder->fd);
+	free(throttles->folder);
 	*throttles = (struct throttles){0};
 }
 
@@ -198,10 +285,21 @@ void throttles_let_go(struct throttles *throttles, const struct pool_config *con
 
 /* ---------- turns ---------- */
 
-void throttles_end_turn(struct throttles *throttles, mtime now)
+void throttles_save(struct throttles *throttles, mtime now)
 {
 	for (size_t i = 0; i < throttles->count; i++)
+		if (throttles->list[i]->log)
+			throttle_log_save(
+				throttles->list[i]->log, throttles->list[i]->throttle, now);
+}
+
+void throttles_end_turn(struct throttles *throttles, mtime now)
+{
+	for (size_t i = 0; i < throttles->count; i++) {
 		throttle_end_turn(throttles->list[i]->throttle, now);
+		if (throttles->list[i]->log)
+			throttle_log_end_turn(throttles->list[i]->log, now);
+	}
 }
 
 /* The notice has the name that its pool got from here. */
@@ -231,8 +329,30 @@ bool throttles_is_latest(const struct throttles *throttles, const struct named_t
 	return throttles_find(throttles, text_from(named->name)) == named;
 }
 
+/* A record that begins now has none of the starts before. */
+static void use_figures(struct throttles *throttles, struct named_throttle *named,
+	const struct throttle_figures *figures)
+{
+	mtime now = throttles_now();
+	enum throttle_past past;
+
+	throttle_configure(named->throttle, figures);
+	if (!is_recorded(figures) && named->log) {
+		throttle_log_remove(named->log);
+		named->log = NULL;
+	} else if (is_recorded(figures) && !named->log && find_folder(throttles)) {
+		named->log = open_log(throttles, named, now, &past);
+		if (named->log)
+			throttle_log_begin(named->log, named->throttle, now, now);
+		else
+			log_warn("out of memory: the starts of throttle %s are not recorded",
+				named->name);
+	}
+}
+
 /* What an operator has set stays where the configuration names what it did before. */
-static void configure(struct named_throttle *named, const struct config_throttle *config)
+static void configure(struct throttles *throttles, struct named_throttle *named,
+	const struct config_throttle *config)
 {
 	struct throttle_figures figures = *throttle_figures(named->throttle),
 				other = figures_of(config);
@@ -244,7 +364,7 @@ static void configure(struct named_throttle *named, const struct config_throttle
 	figures.max_keys = other.max_keys;
 	named->configured = other;
 	named->when_exceeded = config->when_exceeded;
-	throttle_configure(named->throttle, &figures);
+	use_figures(throttles, named, &figures);
 }
 
 void throttles_configure(struct throttles *throttles)
@@ -253,7 +373,7 @@ void throttles_configure(struct throttles *throttles)
 		const struct config_throttle *config = &throttles->defined[i];
 		struct named_throttle *named = find_as_defined(throttles, config);
 		if (named)
-			configure(named, config);
+			configure(throttles, named, config);
 	}
 }
 
@@ -289,6 +409,6 @@ const char *throttles_set(
 	if (!fits(throttles, named, &figures))
 		return "the starts of all throttles, of as many keys as each may have, would take "
 		       "more than 64 MiB";
-	throttle_configure(named->throttle, &figures);
+	use_figures(throttles, named, &figures);
 	return NULL;
 }

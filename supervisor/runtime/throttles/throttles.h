@@ -8,14 +8,16 @@
 #include "core/notice.h"
 #include "core/pool_config.h"
 
-/* How long a process that starts begins no task of a throttle, at most: others may have begun some
- * until now. */
+/* How long a process that starts begins no task of a throttle, at most, because others may have
+ * begun some until now. The starts of a longer period are recorded (throttle_log.h), so that a
+ * process knows those of the one before. */
 #define THROTTLES_WAIT (10 * MTIME_SECOND)
 
 /* Open for reading. */
 struct named_throttle {
 	char *name, *key;          /* owned; key: NULL: one limit for all */
 	struct throttle *throttle; /* owned; it has the figures in force */
+	struct throttle_log *log;  /* owned; NULL: its starts are not recorded */
 	struct throttle_figures configured;
 	enum config_throttle_scope scope;
 	enum config_when_exceeded when_exceeded;
@@ -30,6 +32,7 @@ struct throttles {
 	const struct config_throttle *defined; /* borrowed; by the configuration in force, or the
 						  one that is being applied */
 	size_t defined_count;
+	struct throttles_folder *folder; /* owned; for the records; NULL: not needed yet */
 };
 
 /* The time of all throttles: that of the machine (clock_boot), from an origin long before its boot,
@@ -52,6 +55,8 @@ void throttles_hold(struct throttles *, char *const *names, struct pool_config *
 /* The configuration of a pool is not used any more. What no other pool uses is freed. */
 void throttles_let_go(struct throttles *, const struct pool_config *);
 
+/* Record what was charged in this turn; before it is written to workers. */
+void throttles_save(struct throttles *, mtime now);
 /* What was written in this turn counts as late as now. */
 void throttles_end_turn(struct throttles *, mtime now);
 /* Count what happened to a task. */
