@@ -120,6 +120,8 @@ struct config_flags {
 enum rc config_load(const struct config_flags *, char *const *environment, struct config **ret,
 	struct problems *) MUST_CHECK;
 void config_free(struct config *);
+/* The throttle with this name, or NULL. */
+const struct config_throttle *config_find_throttle(const struct config *, const char *name);
 /* Free what a pool owns. Safe on a zeroed pool, whose contents have moved out. */
 void config_pool_release(struct config_pool *);
 /* Only the broker's addresses, for commands without pools: from flag (--broker, comma-separated;
