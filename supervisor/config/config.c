@@ -332,6 +332,7 @@ static void add_warnings(const struct load *load)
 	warnings_add_empty_places(load->config, load->problems);
 	warnings_add_limits(load->config, load->problems);
 	warnings_add_sessions(load->config, load->problems);
+	warnings_add_throttles(load->config, load->problems);
 	warnings_add_rights(load->config, load->problems);
 }
 

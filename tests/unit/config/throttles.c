@@ -1,5 +1,5 @@
 /* The list throttles and a pool's throttle: values, what they imply, what is refused with which
- * text, and what is printed. */
+ * text, and what is printed and warned of. */
 #include "config/value/session_key.h"
 #include "unit/support/config/loading.h"
 #include <stdio.h>
@@ -424,6 +424,31 @@ START_TEST(test_long_queues)
 }
 END_TEST
 
+START_TEST(test_warnings)
+{
+	load_with(BOTH ", {name: c, limit: 1, period: 1s}", "throttle: [tenant]");
+	ck_assert_str_eq(loaded.problems,
+		"throttles[0]: no pool has erp in its throttle, so it limits nothing\n"
+		"throttles[2]: no pool has c in its throttle, so it limits nothing\n");
+#define LONG "{name: day, limit: 1, period: 1d"
+	load_with(LONG "}", "throttle: [day]");
+	ck_assert_str_eq(loaded.problems, "");
+	load_with(LONG "}", "throttle: [day], session: {key: routing_key}");
+	ck_assert_str_eq(loaded.problems,
+		"pools[0].throttle: a message may wait for day for 1d, its period, which is over "
+		"session.max_unacked_age (10min): meanwhile the channel is renewed, and what waits in "
+		"hand is delivered again\n");
+	load_with(LONG ", when_exceeded: dead-letter}",
+		"throttle: [day], session: {key: routing_key}");
+	ck_assert_str_eq(loaded.problems, "");
+	load_with(LONG "}", "throttle: [day], session: {key: routing_key, max_unacked_age: none}");
+	ck_assert_ptr_null(strstr(loaded.problems, "throttle"));
+	load_with(
+		"{name: a, limit: 1, period: 10min}", "throttle: [a], session: {key: routing_key}");
+	ck_assert_str_eq(loaded.problems, "");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/throttles");
@@ -443,6 +468,7 @@ static Suite *suite(void)
 	tcase_add_test(files, test_problems_of_defaults);
 	tcase_add_test(files, test_no_problem_follows_another);
 	tcase_add_test(files, test_long_queues);
+	tcase_add_test(files, test_warnings);
 	suite_add_tcase(s, files);
 	UNIT_CASE(s, "keys", test_keys);
 	return s;
