@@ -1,6 +1,8 @@
 /* The list throttles and a pool's throttle: values, what they imply, what is refused with which
- * text, and what is printed and warned of. */
+ * text, what is printed and warned of, and what a reload has to do. */
+#include "config/change.h"
 #include "config/value/session_key.h"
+#include "config/value/values.h"
 #include "unit/support/config/loading.h"
 #include <stdio.h>
 
@@ -449,6 +451,142 @@ START_TEST(test_warnings)
 }
 END_TEST
 
+/* ---------- a reload ---------- */
+
+/* The last but one that was loaded. */
+static struct config *old;
+
+static void load_both(const char *before, const char *old_names, const char *now, const char *names)
+{
+	load_with(before, old_names);
+	ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
+	old = loaded.config;
+	loaded.config = NULL;
+	load_with(now, names);
+	ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
+}
+
+static void forget(void)
+{
+	config_free(old);
+	old = NULL;
+}
+
+/* Beside another throttle that is the same. */
+START_TEST(test_changed_throttle)
+{
+	enum { NOTHING = -1 };
+	static const struct {
+		const char *before, *now;
+		int reload;
+	} cases[] = {
+		{"limit: 1, period: 1s", "limit: 1, period: 1000ms", NOTHING},
+		{"limit: 1, period: 1s", "limit: 2, period: 1s", SETTING_LIVE},
+		{"limit: 1, period: 1s", "limit: 1, period: 2s", SETTING_LIVE},
+		{"limit: 1, period: 1s", "limit: 1, period: 1s, when_exceeded: reply",
+			SETTING_LIVE},
+		{"limit: 1, period: 1s, key: routing_key",
+			"limit: 1, period: 1s, key: routing_key, max_keys: 5", SETTING_LIVE},
+		{"limit: 1, period: 1s", "limit: 1, period: 1s, key: routing_key",
+			SETTING_REPLACES},
+		{"limit: 1, period: 1s, key: 'header:a'", "limit: 9, period: 1s, key: 'header:b'",
+			SETTING_REPLACES},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char before[200], now[200];
+		enum setting_reload reload;
+#define SAME "{name: same, limit: 1, period: 1s}"
+		snprintf(before, sizeof before, SAME ", {name: a, %s}", cases[i].before);
+		snprintf(now, sizeof now, "{name: a, %s}, " SAME, cases[i].now);
+		for (int swapped = 0; swapped < 2; swapped++) {
+			load_both(swapped ? now : before, "throttle: [a, same]",
+				swapped ? before : now, "throttle: [same, a]");
+			bool is_any = change_of_throttles(old, old->pools->throttle, loaded.config,
+				loaded.config->pools->throttle, &reload);
+			ck_assert_msg((is_any ? (int)reload : NOTHING) == cases[i].reload, "%s: %d",
+				cases[i].now, is_any);
+			forget();
+		}
+	}
+}
+END_TEST
+
+/* A throttle that the pool did not name, or does not name any more, requires nothing of it. */
+START_TEST(test_changed_names)
+{
+	static const struct {
+		const char *old_names, *names;
+	} cases[] = {
+		{"throttle: [a]", "throttle: [a, b]"},
+		{"throttle: [a, b]", "throttle: [a]"},
+		{"", "throttle: [b]"},
+		{"throttle: [b]", ""},
+		{"", ""},
+		{"throttle: [c]", "throttle: [a]"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		enum setting_reload reload;
+		load_both("{name: a, limit: 1, period: 1s}, {name: b, limit: 1, period: 1s},"
+			  "{name: c, limit: 1, period: 1s}",
+			cases[i].old_names,
+			"{name: b, limit: 2, period: 1s, key: routing_key}, {name: a, limit: 1, period: "
+			"1s}",
+			cases[i].names);
+		ck_assert_msg(!change_of_throttles(old, old->pools->throttle, loaded.config,
+				      loaded.config->pools->throttle, &reload),
+			"%s, %s", cases[i].old_names, cases[i].names);
+		forget();
+	}
+}
+END_TEST
+
+/* As the log of a reload shows them: they are no secrets. */
+static void expect_names(const struct config_pool *pool, const char *expected)
+{
+	struct buf out;
+	buf_init(&out, 100);
+	value_append(settings_find(SETTING_POOL, "throttle"), pool, &out);
+	ck_assert_msg(
+		text_is(buf_text(&out), text_from(expected)), "%.*s", TEXT_ARGS(buf_text(&out)));
+	buf_release(&out);
+}
+
+/* The names are a setting of the pool, which holds at once, and so does the pipeline that they
+ * imply. */
+START_TEST(test_pool_changes_live)
+{
+	enum setting_reload reload;
+	load_both(BOTH, "throttle: [erp, tenant]", BOTH, "throttle: [tenant, erp]");
+	ck_assert(change_is_any(SETTING_POOL, old->pools, loaded.config->pools, &reload));
+	ck_assert_int_eq(reload, SETTING_LIVE);
+	expect_names(old->pools, "[erp, tenant]");
+	expect_names(loaded.config->pools, "[tenant, erp]");
+	forget();
+	load_both(BOTH, "", BOTH, "throttle: [erp]");
+	expect_names(old->pools, "[]");
+	ck_assert(change_is_any(SETTING_POOL, old->pools, loaded.config->pools, &reload));
+	ck_assert_int_eq(reload, SETTING_LIVE);
+	change_take_over(SETTING_POOL, old->pools, loaded.config->pools);
+	ck_assert_str_eq(old->pools->throttle[0], "erp");
+	ck_assert_int_eq(old->pools->pipeline, 1);
+	ck_assert_ptr_null(loaded.config->pools->throttle);
+	forget();
+}
+END_TEST
+
+START_TEST(test_taken_over)
+{
+	load_both(BOTH, "throttle: [erp]", ONE(""), "throttle: [erp]");
+	const struct config_throttle *now = loaded.config->throttles, *before = old->throttles;
+	change_take_over_throttles(old, loaded.config);
+	ck_assert_ptr_eq(old->throttles, now);
+	ck_assert_uint_eq(old->throttle_count, 1);
+	ck_assert_ptr_eq(loaded.config->throttles, before);
+	ck_assert_uint_eq(loaded.config->throttle_count, 2);
+	forget();
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/throttles");
@@ -469,6 +607,10 @@ static Suite *suite(void)
 	tcase_add_test(files, test_no_problem_follows_another);
 	tcase_add_test(files, test_long_queues);
 	tcase_add_test(files, test_warnings);
+	tcase_add_test(files, test_changed_throttle);
+	tcase_add_test(files, test_changed_names);
+	tcase_add_test(files, test_pool_changes_live);
+	tcase_add_test(files, test_taken_over);
 	suite_add_tcase(s, files);
 	UNIT_CASE(s, "keys", test_keys);
 	return s;
