@@ -21,7 +21,7 @@ struct throttle {
 	uint64_t hash_seed;
 	uint64_t starts;
 	struct number_table by_key;
-	struct link charged; /* windows, since the last turn ended */
+	struct link charged;  /* windows, since the last turn ended */
 	struct link by_start; /* windows, the one whose latest start is the oldest first; before
 				 them those without a start */
 	/* A longer period can contain starts of keys that were forgotten under a shorter one, so

@@ -382,8 +382,7 @@ END_TEST
 static struct passes passes_of(struct throttle *first, struct throttle *second, const char *key)
 {
 	return (struct passes){.count = 2,
-		.of = {{.throttle = first},
-			{.throttle = second, .key = number_of(second, key)}}};
+		.of = {{.throttle = first}, {.throttle = second, .key = number_of(second, key)}}};
 }
 
 START_TEST(what_one_throttle_refuses_costs_nothing_in_another)
@@ -460,6 +459,8 @@ static Suite *throttle_suite(void)
 	UNIT_CASE(suite, "all", a_million_calls_are_answered_as_by_a_list_of_all_starts,
 		a_start_leaves_the_window_when_it_is_one_period_old, a_million_starts_in_a_year,
 		a_time_that_goes_back_gives_no_start_away,
+		what_was_written_late_counts_as_late_as_that,
+		what_is_not_known_of_the_time_before_counts_as_used_up,
 		a_lower_limit_that_is_raised_again_loses_no_start,
 		a_longer_period_counts_what_was_forgotten_as_late_as_it_can_have_been,
 		a_new_key_waits_while_all_windows_are_in_use,
