@@ -162,6 +162,8 @@ static void reply(struct delivery *delivery, struct output *output)
 					.delivery = delivery,
 					.output = output},
 			&scratch);
+	published_build(&(struct parcel){.kind = PARCEL_REFUSAL, .delay = 1, .delivery = delivery},
+		&scratch);
 	buf_release(&scratch);
 }
 
@@ -169,8 +171,9 @@ static void reply(struct delivery *delivery, struct output *output)
 static struct delivery *copy(struct delivery *delivery, uint8_t how, struct output *output,
 	const struct key_source *source)
 {
-	static const enum parcel_kind kinds[] = {PARCEL_RETRY, PARCEL_DEAD_LETTER, PARCEL_RENEW};
-	struct parcel parcel = {.kind = kinds[how % 3],
+	static const enum parcel_kind kinds[] = {
+		PARCEL_RETRY, PARCEL_DEAD_LETTER, PARCEL_RENEW, PARCEL_POSTPONE};
+	struct parcel parcel = {.kind = kinds[how % 4],
 		.reason = delivery->invalid ? delivery->invalid
 					    : (enum reason)(1 + how % (REASON_COUNT - 1)),
 		.exit = {.kind = how & 1 ? EXIT_SIGNAL : EXIT_NONE, .number = 9},
@@ -184,6 +187,7 @@ static struct delivery *copy(struct delivery *delivery, uint8_t how, struct outp
 	FUZZ_REQUIRE(delivery->invalid != REASON_NONE || again->invalid == REASON_NONE);
 	FUZZ_REQUIRE(again->attempt >= delivery->attempt);
 	FUZZ_REQUIRE(again->slice == delivery->slice);
+	FUZZ_REQUIRE(parcel.kind != PARCEL_POSTPONE || again->attempt == delivery->attempt);
 	FUZZ_REQUIRE(again->throttle_keys[THROTTLE_OF_PROPERTY] ==
 		     delivery->throttle_keys[THROTTLE_OF_PROPERTY]);
 	delivery_free(delivery);
