@@ -6,12 +6,12 @@
 #include "base/text.h"
 #include "core/tasks/reason.h"
 
-#define STATUS_PROGRESS (-1)
-#define STATUS_DONE     200
-#define STATUS_REPLY    201
-#define STATUS_REJECTED 400 /* to 499 */
+#define STATUS_PROGRESS  (-1)
+#define STATUS_DONE      200
+#define STATUS_REPLY     201
+#define STATUS_REJECTED  400 /* to 499 */
 #define STATUS_THROTTLED 429 /* of a refusal by a throttle */
-#define STATUS_FAILED   500 /* to 599 */
+#define STATUS_FAILED    500 /* to 599 */
 
 struct output {
 	uint64_t task_id;         /* that it names; 0: none */
