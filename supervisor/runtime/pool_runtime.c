@@ -216,6 +216,8 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 	runtime->workers_config.descriptors = &tools->descriptors;
 	runtime->workers_config.secrets = tools->secrets;
 	runtime->consumer_config = pool_runtime_consumer_config(own, seed);
+	runtime->consumer_config.throttles =
+		throttles_keys(runtime->throttles, &runtime->pool_config);
 	runtime->publisher_config = pool_runtime_publisher_config(own, place, ~seed);
 	runtime->workers_config.lease = pool_token_lease(&runtime->pool_config, place);
 	if (!create_token(runtime, tools, seed) || !create_parts(runtime, tools, now)) {
@@ -371,6 +373,8 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	throttles_hold(runtime->throttles, config->throttle, &runtime->pool_config);
 	runtime->consumer_config.is_return_free = runtime->pool_config.session.is_return_free;
 	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(config));
+	runtime->consumer_config.throttles =
+		throttles_keys(runtime->throttles, &runtime->pool_config);
 	pool_step(runtime->pool, now, &configure);
 	throttles_let_go(runtime->throttles, &pool_before);
 	pool_token_configure(&runtime->token, &runtime->pool_config);

@@ -56,6 +56,17 @@ static void log_step(const struct reload_step *step)
 	buf_release(&changes);
 }
 
+static void log_throttle(const struct reload_throttle *throttle)
+{
+	struct buf changes;
+
+	buf_init(&changes, LINE_LIMIT);
+	append_changes(&changes, &throttle->changes);
+	log_info("throttle %s %s%s%.*s", throttle->name, reload_action_name(throttle->action),
+		throttle->changes.count > 0 ? ": " : "", TEXT_ARGS(buf_text(&changes)));
+	buf_release(&changes);
+}
+
 static void log_settings(
 	enum log_level level, const char *what, const struct reload_changes *changes)
 {
@@ -215,12 +226,7 @@ static void define_throttles(struct reload *reload)
 
 static void keep_throttles(struct attempt *attempt)
 {
-	struct config *config = attempt->reload->config, before = *config;
-
-	config->throttles = attempt->config->throttles;
-	config->throttle_count = attempt->config->throttle_count;
-	attempt->config->throttles = before.throttles;
-	attempt->config->throttle_count = before.throttle_count;
+	change_take_over_throttles(attempt->reload->config, attempt->config);
 	define_throttles(attempt->reload);
 }
 
@@ -240,6 +246,8 @@ static enum reload_result apply(struct attempt *attempt)
 	if (is_created) {
 		console_warn(&attempt->outcome->problems);
 		throttles_configure(attempt->reload->throttles);
+		for (size_t i = 0; i < plan->throttle_count; i++)
+			log_throttle(&plan->throttles[i]);
 		for (size_t i = 0; i < plan->count; i++)
 			apply_step(&plan->steps[i], created[i]);
 		apply_settings(attempt);

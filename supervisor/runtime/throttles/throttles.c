@@ -41,18 +41,6 @@ static struct throttle_figures figures_of(const struct config_throttle *config)
 		.max_keys = config->key ? (uint32_t)config->max_keys : 1};
 }
 
-/* Its name is checked when the configuration is read. */
-static const struct config_throttle *find_definition(
-	const struct throttles *throttles, const char *name)
-{
-	size_t i = 0;
-
-	while (i < throttles->defined_count && strcmp(throttles->defined[i].name, name) != 0)
-		i++;
-	assert(i < throttles->defined_count);
-	return &throttles->defined[i];
-}
-
 /* ---------- life ---------- */
 
 /* Others may have begun tasks until now. */
@@ -218,23 +206,15 @@ static struct named_throttle *find_as_defined(
 	return named && are_same(named->key, config->key) ? named : NULL;
 }
 
-static bool make_missing(struct throttles *throttles, char *const *names)
-{
-	for (; names && *names; names++) {
-		const struct config_throttle *config = find_definition(throttles, *names);
-		if (!find_as_defined(throttles, config) && !add(throttles, config))
-			return false;
-	}
-	return true;
-}
-
 bool throttles_define(struct throttles *throttles, const struct config *config)
 {
-	throttles->defined = config->throttles;
-	throttles->defined_count = config->throttle_count;
+	throttles->config = config;
 	for (size_t i = 0; i < config->pool_count; i++)
-		if (!make_missing(throttles, config->pools[i].throttle))
-			return false;
+		for (char *const *name = config->pools[i].throttle; name && *name; name++) {
+			const struct config_throttle *other = config_find_throttle(config, *name);
+			if (!find_as_defined(throttles, other) && !add(throttles, other))
+				return false;
+		}
 	return true;
 }
 
@@ -252,7 +232,7 @@ static struct pool_throttle hold(struct throttles *throttles, const char *name)
 		[CONFIG_EXCEEDED_REPLY] = THROTTLE_REPLY,
 		[CONFIG_EXCEEDED_DEAD_LETTER] = THROTTLE_DEAD_LETTER,
 	};
-	const struct config_throttle *config = find_definition(throttles, name);
+	const struct config_throttle *config = config_find_throttle(throttles->config, name);
 	struct named_throttle *named = find_as_defined(throttles, config);
 
 	assert(named);
@@ -272,14 +252,40 @@ void throttles_hold(struct throttles *throttles, char *const *names, struct pool
 		config->pipeline = 1;
 }
 
+static struct named_throttle *named_of(
+	const struct throttles *throttles, const struct pool_throttle *throttle)
+{
+	size_t i = 0;
+
+	while (throttles->list[i]->throttle != throttle->throttle)
+		i++;
+	return throttles->list[i];
+}
+
+/* check-config refuses what key_source_parse_throttle refuses. */
+struct throttle_keys throttles_keys(
+	const struct throttles *throttles, const struct pool_config *config)
+{
+	struct throttle_keys keys = {.count = config->throttle_count};
+
+	for (uint8_t i = 0; i < config->throttle_count; i++) {
+		const struct named_throttle *named = named_of(throttles, &config->throttles[i]);
+		const char *problem = NULL;
+		keys.of[i].throttle = named->throttle;
+		if (named->key)
+			problem = key_source_parse_throttle(
+				text_from(named->key), &keys.of[i].source);
+		assert(!problem);
+	}
+	return keys;
+}
+
 void throttles_let_go(struct throttles *throttles, const struct pool_config *config)
 {
 	for (uint8_t i = 0; i < config->throttle_count; i++) {
-		size_t at = 0;
-		while (throttles->list[at]->throttle != config->throttles[i].throttle)
-			at++;
-		if (--throttles->list[at]->pools == 0)
-			drop(throttles, throttles->list[at]);
+		struct named_throttle *named = named_of(throttles, &config->throttles[i]);
+		if (--named->pools == 0)
+			drop(throttles, named);
 	}
 }
 
@@ -369,8 +375,8 @@ static void configure(struct throttles *throttles, struct named_throttle *named,
 
 void throttles_configure(struct throttles *throttles)
 {
-	for (size_t i = 0; i < throttles->defined_count; i++) {
-		const struct config_throttle *config = &throttles->defined[i];
+	for (size_t i = 0; i < throttles->config->throttle_count; i++) {
+		const struct config_throttle *config = &throttles->config->throttles[i];
 		struct named_throttle *named = find_as_defined(throttles, config);
 		if (named)
 			configure(throttles, named, config);
@@ -379,7 +385,7 @@ void throttles_configure(struct throttles *throttles)
 
 static uint64_t memory_of(const struct throttle_figures *figures)
 {
-	return (uint64_t)figures->limit * figures->max_keys * sizeof(mtime);
+	return config_throttle_memory(figures->limit, figures->max_keys);
 }
 
 static bool fits(const struct throttles *throttles, const struct named_throttle *named,

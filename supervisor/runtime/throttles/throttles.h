@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "core/notice.h"
 #include "core/pool_config.h"
+#include "message/key_source.h"
 
 /* How long a process that starts begins no task of a throttle, at most, because others may have
  * begun some until now. The starts of a longer period are recorded (throttle_log.h), so that a
@@ -29,9 +30,7 @@ struct named_throttle {
 struct throttles {
 	struct named_throttle **list; /* owned; of two with one name the last counts */
 	size_t count;
-	const struct config_throttle *defined; /* borrowed; by the configuration in force, or the
-						  one that is being applied */
-	size_t defined_count;
+	const struct config *config;     /* borrowed; in force, or being applied */
 	struct throttles_folder *folder; /* owned; for the records; NULL: not needed yet */
 };
 
@@ -52,6 +51,9 @@ void throttles_release(struct throttles *);
 /* Set the throttles of a pool in its configuration: those that names has, which are defined; NULL:
  * none. They are shared until throttles_let_go. */
 void throttles_hold(struct throttles *, char *const *names, struct pool_config *);
+/* The keys of a message for the throttles of a pool's configuration; they are borrowed as long as
+ * that. */
+struct throttle_keys throttles_keys(const struct throttles *, const struct pool_config *);
 /* The configuration of a pool is not used any more. What no other pool uses is freed. */
 void throttles_let_go(struct throttles *, const struct pool_config *);
 

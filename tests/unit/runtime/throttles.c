@@ -64,6 +64,12 @@ START_TEST(pools_share_a_throttle_by_its_name)
 	ck_assert_ptr_eq(first.throttles[1].throttle, second.throttles[0].throttle);
 	ck_assert(second.throttles[0].has_key);
 	ck_assert_int_eq(second.throttles[0].excess, THROTTLE_REPLY);
+	struct throttle_keys keys = throttles_keys(&throttles, &first);
+	ck_assert_uint_eq(keys.count, 2);
+	ck_assert_ptr_eq(keys.of[1].throttle, first.throttles[1].throttle);
+	ck_assert_int_eq(keys.of[0].source.kind, KEY_NONE);
+	ck_assert_int_eq(keys.of[1].source.kind, KEY_HEADER);
+	ck_assert(text_is(keys.of[1].source.header, TEXT("tenant")));
 	ck_assert_uint_eq(figures_of("tenant")->limit, 20);
 	ck_assert_uint_eq(figures_of("tenant")->max_keys, 10);
 
