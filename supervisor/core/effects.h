@@ -71,6 +71,9 @@ struct effects {
 	/* A drained pool with sessions is about to close its channel; called for each session that
 	 * the next holder of the token must know of. Borrowed for the call. */
 	void (*hand_over)(void *io, const struct session_handover *);
+	/* Set throttle_keys for the throttles that were configured last: the delivery came before.
+	 */
+	void (*find_throttle_keys)(void *io, struct delivery *);
 };
 
 #endif

@@ -44,12 +44,11 @@ enum event_kind {
 #undef X
 };
 
-/* DRAIN: take nothing more, finish tasks in pipes, hand back the rest. FORCE: the deadline is over,
- * kill the workers, hand back. PAUSE: take nothing, send nothing, finish tasks in pipes. RESUME:
- * end a pause. SCALE: want `number` workers, 1 to POOL_WORKERS_MAX, or as many as needed from
- * number to max. RESTART: replace every worker, one after the other. CONFIGURE: use another
- * configuration from now on. CANCEL: ask the worker that has the task to give it up. KILL: the
- * same, and end the worker if it does not; the task is retried, or given up. */
+/* DRAIN: take nothing more, finish tasks in pipes, hand back the rest. FORCE: kill the workers,
+ * hand back. PAUSE: take nothing, send nothing, finish tasks in pipes. RESUME: end a pause. SCALE:
+ * want `number` workers, 1 to POOL_WORKERS_MAX, or as many as needed from number to max. RESTART:
+ * replace every worker, one by one. CONFIGURE: use another configuration from now on. CANCEL: ask
+ * the worker that has the task to give it up. KILL: the same, and end it if it does not. */
 #define COMMANDS(X)                                                                                \
 	X(DRAIN, drain)                                                                            \
 	X(FORCE, force)                                                                            \
@@ -127,7 +126,7 @@ struct event {
 			uint32_t number, max; /* COMMAND_SCALE; max 0: the same as number */
 			uint64_t task_id;     /* CANCEL; KILL: 0: the only one that has begun */
 			uint16_t slot;        /* KILL; any number */
-			bool gives_up;        /* KILL */
+			bool gives_up;        /* KILL: the task; else it is retried */
 			/* COMMAND_CONFIGURE; borrowed for the call, its texts until pool_free */
 			const struct pool_config *config;
 		} command;

@@ -283,6 +283,7 @@ static void do_configure(struct pool *pool, const struct event *event)
 	const struct pool_config *config = event->command.config;
 	assert(config->on_soft == pool->context.config.on_soft);
 	assert(config->concurrency == pool->context.config.concurrency);
+	assert(config->throttle_count == 0 || config->pipeline == 1);
 	pool->context.config = *config;
 	tasks_configure(&pool->tasks);
 	slots_configure(&pool->slots);

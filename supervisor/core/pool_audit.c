@@ -163,10 +163,25 @@ static void audit_session(const struct sessions *sessions, const struct session 
 	else if (session->state != SESSION_RUNNING)
 		assert(list_is_empty(&session->turn.place));
 	assert(sessions_find(sessions, session_key(session)) == session);
+	assert(!session->throttled ||
+		(session->timer.place && session_next(session) == session->throttled));
 	assert(session->state != SESSION_READY ||
 		!sessions_await_name(sessions, session_next(session), now));
 	for (int lane = 0; lane < LANE_COUNT; lane++)
 		audit_lane(session, &session->lanes[lane], counts);
+}
+
+static bool is_held(const struct link *list, const struct throttle_hold *hold)
+{
+	return hold->first && list_first(list) == &hold->first->place;
+}
+
+static bool has_unkeyed_next(const struct dispatch *dispatch)
+{
+	const struct throttling *throttling = &dispatch->throttling;
+	bool is_any = !list_is_empty(&dispatch->queued);
+	return throttling->due_count > 0 ||
+	       (is_any && !is_held(&dispatch->queued, &throttling->queued));
 }
 
 /* Adds the detached deliveries to counts. */
@@ -175,7 +190,7 @@ static void audit_sessions(const struct pool *pool, struct ledger_counts *counts
 	const struct sessions *sessions = pool->tasks.sessions;
 	struct ledger_counts detached = {0};
 	uint32_t by_state[SESSION_STATE_COUNT] = {0}, waiting_in[SESSION_STATE_COUNT] = {0};
-	uint32_t waiting = 0, active = 0;
+	uint32_t waiting = 0, active = 0, throttled = 0;
 	for (uint32_t i = 0; i < sessions->count; i++) {
 		const struct session *session = sessions->all[i];
 		assert(session->number == i);
@@ -184,18 +199,20 @@ static void audit_sessions(const struct pool *pool, struct ledger_counts *counts
 		waiting_in[session->state] += session->waiting;
 		waiting += session->waiting;
 		active += session->has_place;
+		throttled += session->throttled != NULL;
 	}
 	assert(sessions->by_key.count == sessions->count);
 	assert(memcmp(by_state, sessions->by_state, sizeof by_state) == 0);
 	assert(memcmp(waiting_in, sessions->waiting_in, sizeof waiting_in) == 0);
 	assert(waiting == sessions->waiting_count && active == sessions->active);
+	assert(throttled == sessions->throttled);
 	audit_lost(sessions, &detached);
 	assert(length(&sessions->keyed_lost) + length(&sessions->lost) == detached.open);
 	assert(detached.open == sessions->detached && detached.settled == sessions->settled);
 	counts->queued += detached.queued;
 	counts->sent += detached.sent;
 	counts->answered += detached.answered;
-	bool has_unkeyed = !list_is_empty(&pool->tasks.dispatch.queued);
+	bool has_unkeyed = has_unkeyed_next(&pool->tasks.dispatch);
 	assert(has_unkeyed == !list_is_empty(&sessions->unkeyed.place));
 	assert(length(&sessions->ring) == by_state[SESSION_READY] + has_unkeyed);
 	audit_timers(&sessions->timers);
@@ -357,8 +374,53 @@ static void audit_by_load(const struct by_load *by_load)
 	assert(by_load_first(by_load) == least);
 }
 
+static size_t audit_group(
+	const struct throttling *throttling, const struct throttle_group *group, bool is_due)
+{
+	size_t tasks = 0;
+	for
+		EACH(link, &group->tasks)
+		{
+			const struct delivery *delivery =
+				CONTAINER_OF(link, struct delivery, place);
+			assert(delivery->group == group && delivery->state == DELIVERY_QUEUED);
+			assert(delivery->source && !delivery->session && !delivery->is_later);
+			tasks++;
+		}
+	assert(tasks > 0 && is_due == (group->timer.place == 0));
+	audit_timer(&throttling->timers, &group->timer);
+	assert(number_table_find(&throttling->by_number, group->number.number) == &group->number);
+	return tasks;
+}
+
+static size_t audit_groups(
+	const struct throttling *throttling, const struct link *groups, bool are_due)
+{
+	size_t tasks = 0;
+	for
+		EACH(link, groups)
+	tasks += audit_group(throttling, CONTAINER_OF(link, struct throttle_group, place), are_due);
+	return tasks;
+}
+
+static void audit_throttling(const struct dispatch *dispatch)
+{
+	const struct throttling *throttling = &dispatch->throttling;
+	size_t due = length(&throttling->due), waiting = length(&throttling->waiting);
+	size_t tasks = audit_groups(throttling, &throttling->due, true) +
+		       audit_groups(throttling, &throttling->waiting, false);
+	assert(tasks == throttling->in_groups && due == throttling->due_count);
+	assert(due + waiting == throttling->by_number.count);
+	assert(waiting == throttling->timers.count);
+	audit_timers(&throttling->timers);
+	assert(tasks == 0 || throttling_is_on(throttling));
+	assert(!throttling->queued.first || !throttling->queued.first->group);
+	assert(dispatch_throttled(dispatch) <= dispatch_waiting(dispatch));
+}
+
 static void audit_dispatch(const struct dispatch *dispatch)
 {
+	audit_throttling(dispatch);
 	assert(dispatch->suspect_count == length(&dispatch->suspects));
 	assert(dispatch->kept_count == length(&dispatch->kept));
 	assert(dispatch->kept_count <= dispatch->alone);
@@ -441,7 +503,8 @@ void pool_audit(const struct pool *pool)
 	if (pool->tasks.sessions)
 		audit_sessions(pool, &counts);
 	assert(counts.queued == dispatch_waiting(dispatch));
-	assert(dispatch->queued_count == length(&dispatch->queued) + length(&dispatch->suspects));
+	assert(dispatch->queued_count == length(&dispatch->queued) + length(&dispatch->suspects) +
+						 dispatch->throttling.in_groups);
 	bool consumes = pool->tasks.source.request == SOURCE_CONSUME;
 	assert(consumes == (pool->tasks.intake >= INTAKE_WHOLE));
 	audit_slots(pool, &counts);

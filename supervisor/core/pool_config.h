@@ -32,13 +32,6 @@ struct session_config {
 	bool is_return_free;   /* the queue has no delivery limit, so a renewal costs nothing */
 };
 
-/* What happens to a task that may not start yet. */
-enum throttle_excess {
-	THROTTLE_DELAY,      /* it waits, without a worker */
-	THROTTLE_REPLY,      /* its caller is told so, and it is done; without a caller it waits */
-	THROTTLE_DEAD_LETTER /* it is given up */
-};
-
 struct pool_throttle {
 	struct throttle *throttle; /* borrowed until pool_free, or another configuration */
 	const char *name;

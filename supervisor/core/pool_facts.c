@@ -37,6 +37,8 @@ struct pool_facts pool_facts(const struct pool *pool)
 {
 	const struct tasks *tasks = &pool->tasks;
 	const struct slots *slots = &pool->slots;
+	const struct throttling *throttling = &tasks->dispatch.throttling;
+	mtime since = throttling_since(throttling, pool->context.now);
 	return (struct pool_facts){
 		.state = state_of(pool),
 		.wanted = slots->wanted,
@@ -49,6 +51,9 @@ struct pool_facts pool_facts(const struct pool *pool)
 		.waiting = dispatch_waiting(&tasks->dispatch),
 		.in_pipes = tasks->dispatch.in_pipes,
 		.suspects = tasks->dispatch.suspect_count,
+		.throttled = dispatch_throttled(&tasks->dispatch),
+		.throttled_by = since == MTIME_NEVER ? NULL : throttling->holder,
+		.throttled_since = since,
 		.unacked = tasks->source.open,
 		.window = tasks->source.window,
 		.unconfirmed = tasks->outbox.count,

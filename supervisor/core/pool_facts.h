@@ -32,17 +32,21 @@ enum { LIFE_STATE_COUNT = 0 LIFE_STATES(X) };
 
 struct pool_facts {
 	enum pool_state state;
-	uint16_t wanted;        /* workers */
-	uint16_t min, max;      /* the bounds of wanted; equal: it is fixed */
-	struct scaling scaling; /* its latest change */
-	bool is_rolling;        /* they are being replaced, one by one */
-	uint16_t ready;         /* slots in LIFE_READY */
-	uint16_t failing;       /* slots whose last lives failed */
-	uint32_t waiting;       /* tasks that no worker has yet */
-	uint32_t in_pipes;      /* tasks that a worker has, begun or not */
-	uint32_t suspects;      /* of those that wait: they wait for a worker of their own */
-	uint32_t unacked;       /* deliveries that are not settled */
-	uint32_t window;        /* how many the broker may hand over; 0: not consumed yet */
+	uint16_t wanted;          /* workers */
+	uint16_t min, max;        /* the bounds of wanted; equal: it is fixed */
+	struct scaling scaling;   /* its latest change */
+	bool is_rolling;          /* they are being replaced, one by one */
+	uint16_t ready;           /* slots in LIFE_READY */
+	uint16_t failing;         /* slots whose last lives failed */
+	uint32_t waiting;         /* tasks that no worker has yet */
+	uint32_t in_pipes;        /* tasks that a worker has, begun or not */
+	uint32_t suspects;        /* of those that wait: they wait for a worker of their own */
+	uint32_t throttled;       /* of those that wait: a throttle lets them start later */
+	const char *throttled_by; /* its name, of several the one that holds back most; NULL: none
+				     does. Borrowed until another configuration */
+	mtime throttled_since;    /* with breaks of a second at most; MTIME_NEVER: none does */
+	uint32_t unacked;         /* deliveries that are not settled */
+	uint32_t window;          /* how many the broker may hand over; 0: not consumed yet */
 	size_t unconfirmed, unconfirmed_bytes; /* replies and copies */
 	uint64_t deliveries;                   /* since the start */
 	mtime delivered_at;                    /* the last of them; MTIME_NEVER: none yet */

@@ -84,7 +84,13 @@ static mtime due(const struct sessions *sessions, const struct session *session)
 static uint32_t failed_attempts(const struct session *session)
 {
 	const struct delivery *front = session->front;
-	return front ? front->attempt + (session->is_blocked && !front->invalid) : 0;
+	return front ? front->attempt + session_has_uncounted(session) : 0;
+}
+
+static enum reason reason_of(const struct session *session)
+{
+	bool waits = session->state == SESSION_PARKED && session->throttled;
+	return waits ? REASON_THROTTLED : session->reason;
 }
 
 struct session_facts pool_session_facts(const struct pool *pool, uint32_t number)
@@ -102,7 +108,7 @@ struct session_facts pool_session_facts(const struct pool *pool, uint32_t number
 		.state = session->state,
 		.since = session->since,
 		.due = due(sessions, session),
-		.reason = session->reason,
+		.reason = reason_of(session),
 		.attempts = failed_attempts(session),
 		.is_paused = session->is_paused,
 		.is_ending = session->is_ending,

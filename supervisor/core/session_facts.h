@@ -12,9 +12,11 @@ struct session_facts {
 	struct text key; /* borrowed until the next step */
 	enum session_state state;
 	mtime since;        /* it is in this state */
-	mtime due;          /* PARKED: the next attempt; HELD: the end of takeover_delay, unless
+	mtime due;          /* PARKED: the end of that; HELD: the end of takeover_delay, unless
 			       its next task waits to be named; else MTIME_NEVER */
-	enum reason reason; /* why its front task failed last; REASON_NONE: it has not */
+	enum reason reason; /* why its front task failed last; REASON_NONE: it has not;
+			       REASON_THROTTLED: its next task waits for a throttle, or may not
+			       run because of one */
 	uint32_t attempts;  /* of its front task that failed */
 	bool is_paused;     /* it is, or will be when its task has ended */
 	bool is_ending;     /* by command, which the next member names */

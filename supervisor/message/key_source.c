@@ -181,3 +181,11 @@ void throttle_keys_read(struct delivery *delivery, const struct properties *prop
 			is_there ? throttle_key(keys->of[i].throttle, key.text) : THROTTLE_NO_KEY;
 	}
 }
+
+void throttle_keys_read_again(struct delivery *delivery, const struct throttle_keys *keys)
+{
+	struct properties properties;
+	if (properties_parse(delivery->properties, &properties) != RC_OK)
+		properties = (struct properties){0};
+	throttle_keys_read(delivery, &properties, keys);
+}

@@ -56,5 +56,8 @@ bool throttle_keys_have_route(const struct throttle_keys *);
  * of its key for each throttle. A key that is missing, empty, or neither text nor an integer counts
  * as THROTTLE_NO_KEY. A text may have any bytes and any length. */
 void throttle_keys_read(struct delivery *, const struct properties *, const struct throttle_keys *);
+/* The same for other throttles than when it came. It has the routing key only if that was asked for
+ * then. */
+void throttle_keys_read_again(struct delivery *, const struct throttle_keys *);
 
 #endif

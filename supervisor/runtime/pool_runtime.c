@@ -123,6 +123,13 @@ static void do_name(void *io, const struct session_handover *handover)
 	pool_token_name(&runtime->token, handover);
 }
 
+static void do_find_throttle_keys(void *io, struct delivery *delivery)
+{
+	struct pool_runtime *runtime = io;
+
+	throttle_keys_read_again(delivery, &runtime->consumer_config.throttles);
+}
+
 static const struct effects effects = {
 	.send = do_send,
 	.ack = do_ack,
@@ -138,6 +145,7 @@ static const struct effects effects = {
 	.name = do_name,
 	.hand_over = do_hand_over,
 	.window = do_window,
+	.find_throttle_keys = do_find_throttle_keys,
 };
 
 static void on_log_line(void *ctx, enum log_level level, const char *text)

@@ -75,19 +75,22 @@ struct both {
 	struct config *other;
 };
 
-static bool is_keyed(const struct config *config, const char *name)
+static bool has_name(char *const *names, const char *name)
 {
-	return config_find_throttle(config, name)->key;
+	while (names && *names && strcmp(*names, name) != 0)
+		names++;
+	return names && *names;
 }
 
-/* The keys of a task in hand are in the order of its pool's throttles. */
-static bool moves_keys(char *const *old, char *const *names, const struct config *other)
+/* A task in hand may have come without its routing key, so that it has none for another throttle.
+ */
+static bool needs_routes(
+	const struct config_pool *old, const struct config_pool *config, const struct config *other)
 {
-	bool is_beyond = !old;
-
-	for (size_t i = 0; names && names[i]; i++) {
-		is_beyond = is_beyond || !old[i];
-		if ((is_beyond || strcmp(old[i], names[i]) != 0) && is_keyed(other, names[i]))
+	for (char *const *name = config->throttle; name && *name; name++) {
+		const char *key = config_find_throttle(other, *name)->key;
+		if (key && strcmp(key, "routing_key") == 0 && !has_name(old->throttle, *name) &&
+			!old->properties)
 			return true;
 	}
 	return false;
@@ -102,7 +105,7 @@ static bool needs_any(const struct both *both, const struct config_pool *old,
 
 	is_any |= change_of_throttles(
 		both->old, old->throttle, both->other, config->throttle, &throttles);
-	if (moves_keys(old->throttle, config->throttle, both->other))
+	if (needs_routes(old, config, both->other))
 		own = SETTING_REPLACES;
 	*ret = own < throttles ? own : throttles;
 	return is_any;

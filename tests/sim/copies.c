@@ -85,6 +85,7 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 	switch (parcel->kind) {
 	case PARCEL_REPLY:
 	case PARCEL_HAND_BACK:
+	case PARCEL_REFUSAL:
 		return (struct copy_facts){0};
 	case PARCEL_RETRY:
 		copies_check_retry(policy, account_id(parcel->delivery->body), parcel->reason,
@@ -99,6 +100,9 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 		sim_require(
 			known->renewed < RENEWALS_MAX, "renewed after %u renewals", known->renewed);
 		facts.renewed++;
+		break;
+	case PARCEL_POSTPONE:
+		facts.not_before = now + parcel->delay;
 		break;
 	case PARCEL_DEAD_LETTER:
 		check_output(parcel);

@@ -258,4 +258,5 @@ static void do_name(void *io, const struct session_handover *handover)
 }
 
 const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_name, do_window, do_hand_over};
+	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_name, do_window, do_hand_over,
+	NULL};

@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 /* Add a test case with these tests to a suite. */
-#define UNIT_CASE(suite, name, ...)                                                                \
+#define UNIT_CASE(suite, name, ...) UNIT_CASE_WITH(suite, name, NULL, NULL, __VA_ARGS__)
+
+/* The same; set_up runs before each test, tear_down after it. */
+#define UNIT_CASE_WITH(suite, name, set_up, tear_down, ...)                                        \
 	do {                                                                                       \
 		TCase *tcase = tcase_create(name);                                                 \
+		tcase_add_checked_fixture(tcase, set_up, tear_down);                               \
 		const TTest *tests[] = {__VA_ARGS__};                                              \
 		for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)                          \
 			tcase_add_test(tcase, tests[i]);                                           \

@@ -57,9 +57,10 @@ struct session {
 	bool is_over; /* idle for long enough: it ends with its last ack */
 	uint8_t key_size;
 	struct lane lanes[LANE_COUNT];
-	struct timer
-		timer; /* PARKED: the next attempt; RUNNING and aborted: the end of its worker */
-	mtime since;   /* it is in this state */
+	struct timer timer; /* PARKED: the next attempt, or when a throttle lets it start; RUNNING
+			       and aborted: the end of its worker */
+	struct delivery *throttled;  /* PARKED: its next task, which a throttle refuses; or NULL */
+	mtime since;                 /* it is in this state */
 	struct inherited *inherited; /* owned; NULL: nothing */
 	uint64_t life;               /* unique: another session with this key has another one */
 	uint32_t ends_after;
@@ -79,6 +80,13 @@ static inline struct lane *session_lane(struct session *session, bool is_high)
 static inline struct lane *lane_of(const struct delivery *delivery)
 {
 	return session_lane(delivery->session, delivery->is_high);
+}
+
+/* Its front task has failed, and its attempt does not count that. */
+static inline bool session_has_uncounted(const struct session *session)
+{
+	bool had_attempt = !session->front->invalid && session->reason != REASON_THROTTLED;
+	return session->is_blocked && had_attempt;
 }
 
 /* If the channel is lost now, it comes back before all others of its lane. */

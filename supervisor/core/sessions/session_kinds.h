@@ -6,7 +6,8 @@
 #define SESSION_STATES(X)                                                                          \
 	X(SESSION_READY, "ready")       /* its next task waits for its turn */                     \
 	X(SESSION_RUNNING, "running")   /* a worker has a task of it, or it waits to run alone */  \
-	X(SESSION_PARKED, "parked")     /* its front task waits for its next attempt */            \
+	X(SESSION_PARKED, "parked")     /* its front task waits for its next attempt, or */        \
+					/* its next task for a throttle */                         \
 	X(SESSION_BLOCKED, "blocked")   /* its front task failed for good; an operator decides */  \
 	X(SESSION_PAUSED, "paused")     /* by command */                                           \
 	X(SESSION_WAITING, "waiting")   /* for a place: max_active */                              \

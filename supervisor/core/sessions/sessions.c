@@ -281,6 +281,9 @@ static void set_state(
 /* Something of the session has changed: it may have another state. */
 void session_update(struct sessions *sessions, struct session *session, mtime now)
 {
+	if (sessions->throttled > 0 && session->throttled &&
+		session_next(session) != session->throttled)
+		session_stop_timer(sessions, session);
 	enum session_state state = state_of(sessions, session, now);
 	if (state != session->state ||
 		session->is_unnamed != is_unnamed_in(sessions, session, state, now))
@@ -440,7 +443,7 @@ void sessions_put_back(struct sessions *sessions, struct delivery *delivery, mti
 	struct session *session = delivery->session;
 	assert(session->front == delivery);
 	delivery->state = DELIVERY_QUEUED;
-	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
+	session_stop_timer(sessions, session);
 	if (!delivery->is_later) {
 		session->front = NULL;
 		list_prepend(&lane_of(delivery)->waiting, &delivery->place);
@@ -566,7 +569,7 @@ void sessions_pause(struct sessions *sessions, struct session *session, bool is_
 void sessions_retry(struct sessions *sessions, struct session *session, mtime now)
 {
 	session->is_blocked = false;
-	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
+	session_stop_timer(sessions, session);
 	session_update(sessions, session, now);
 }
 
@@ -598,7 +601,7 @@ void sessions_leave(struct sessions *sessions, struct delivery *delivery, mtime 
 	session->reason = REASON_NONE;
 	session->rest_goes = REST_IS_RETRIED;
 	delivery->is_later = false;
-	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
+	session_stop_timer(sessions, session);
 	assert(!session->is_ending || session->ends_after > 0);
 	session->ends_after -= session->is_ending;
 	session_update(sessions, session, now);
@@ -699,7 +702,7 @@ static void end_timers(struct sessions *sessions, mtime now)
 	while (timers_deadline(&sessions->timers) <= now) {
 		struct session *session =
 			CONTAINER_OF(timers_first(&sessions->timers), struct session, timer);
-		timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
+		session_stop_timer(sessions, session);
 		if (session->state == SESSION_RUNNING)
 			list_append(&sessions->overdue, &session->turn.place);
 		else

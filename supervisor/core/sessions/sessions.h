@@ -32,18 +32,18 @@ struct sessions {
 	struct link held;        /* HELD ones, until held_until */
 	struct link unnamed;     /* HELD ones, until the token names their next task */
 	struct naming naming;
-	struct link overdue;    /* RUNNING ones that were aborted and whose time is over */
-	struct link lost;       /* detached deliveries without a key, in the broker's order */
-	struct link keyed_lost; /* those with a key, by their places in the ledger */
-	struct link spares;     /* memory of sessions that have ended, for others */
-	uint32_t spare_count;   /* SPARES_MAX at most */
-	struct timers timers;   /* of PARKED and aborted ones */
-	mtime held_until;       /* what was redelivered does not run before */
-	uint32_t waiting_count; /* QUEUED deliveries of all sessions */
-	uint32_t detached;      /* deliveries */
-	uint32_t settled;       /* how many of those miss only their redelivery, to be acked */
-	uint32_t heirs;         /* sessions with something inherited */
-	uint32_t active;        /* sessions with a place */
+	struct link overdue;        /* RUNNING ones that were aborted and whose time is over */
+	struct link lost;           /* detached deliveries without a key, in the broker's order */
+	struct link keyed_lost;     /* those with a key, by their places in the ledger */
+	struct link spares;         /* memory of sessions that have ended, for others */
+	uint32_t spare_count;       /* SPARES_MAX at most */
+	struct timers timers;       /* of PARKED and aborted ones */
+	mtime held_until;           /* what was redelivered does not run before */
+	uint32_t waiting_count;     /* QUEUED deliveries of all sessions */
+	uint32_t detached;          /* deliveries */
+	uint32_t settled;           /* how many of those miss only their redelivery, to be acked */
+	uint32_t heirs;             /* sessions with something inherited */
+	uint32_t active, throttled; /* sessions: with a place; whose next task is throttled */
 	uint32_t by_state[SESSION_STATE_COUNT];
 	uint32_t waiting_in[SESSION_STATE_COUNT]; /* their deliveries that wait */
 	uint64_t last_life;

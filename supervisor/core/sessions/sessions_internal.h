@@ -40,6 +40,10 @@ void session_expect_no_more(struct sessions *, struct session *, mtime now);
 /* Release the settled deliveries at the head of the lane, and this one if it waits for none. */
 void lane_release(struct lane *, struct delivery *settled);
 
+/* sessions_throttled.c */
+/* No attempt and no throttle is waited for any more. */
+void session_stop_timer(struct sessions *, struct session *);
+
 /* sessions_naming.c */
 /* The task, which is next in its session, must be named before it is sent. */
 bool sessions_await_name(const struct sessions *, const struct delivery *next, mtime now);

@@ -22,7 +22,9 @@ static void emit(struct tasks *tasks, enum notice_kind kind, const struct delive
 			.retried = tasks->context->config.policy.retried,
 			.exit = parcel->exit,
 			.what = parcel->what,
-			.duration = kind == NOTICE_TASK_RETRIED ? parcel->delay : delivery->took,
+			.duration = kind == NOTICE_TASK_RETRIED || kind == NOTICE_TASK_POSTPONED
+					    ? parcel->delay
+					    : delivery->took,
 		});
 }
 
@@ -250,6 +252,15 @@ void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending 
 	carry_out(tasks, delivery, &decision);
 }
 
+/* No worker has had it since its latest attempt, if it had one. */
+void tasks_settle_refused(
+	struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
+{
+	delivery->parcel.exit = (struct exit_info){0};
+	delivery->parcel.what = NULL;
+	carry_out(tasks, delivery, decision);
+}
+
 /* The redelivery of a detached one, which has its place, and perhaps a worker. */
 static void reattach(struct tasks *tasks, struct delivery *known, struct delivery *delivery)
 {
@@ -291,6 +302,7 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 		delivery_free(delivery);
 		return;
 	}
+	throttling_arrived(&tasks->dispatch.throttling, delivery);
 	tasks->deliveries++;
 	tasks->delivered_at = tasks->context->now;
 	if (tasks->sessions && is_taken(tasks, delivery))

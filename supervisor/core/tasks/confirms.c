@@ -37,21 +37,38 @@ static void finish_unroutable(struct tasks *tasks, struct parcel *parcel, enum r
 			.outcome = OUTCOME_UNROUTABLE, .reason = reason, .exit = parcel->exit});
 }
 
-/* The notice about a copy was emitted when it was decided. */
-static void emit_confirmed(struct tasks *tasks, const struct parcel *parcel)
+static void emit(struct tasks *tasks, const struct parcel *parcel, enum notice_kind kind)
 {
-	bool is_reply = parcel->kind == PARCEL_REPLY;
-	if (!is_reply && parcel->kind != PARCEL_HAND_BACK)
-		return;
+	bool is_refusal = kind == NOTICE_TASK_REFUSED;
 	pool_emit(tasks->context,
 		(struct notice){
-			.kind = is_reply ? NOTICE_TASK_DONE : NOTICE_TASK_HANDED_BACK,
+			.kind = kind,
 			.slot = parcel->delivery->slot,
 			.life = parcel->delivery->life,
 			.delivery = parcel->delivery,
 			.output = parcel->output,
-			.duration = parcel->delivery->took,
+			.what = is_refusal ? parcel->what : NULL,
+			.duration = is_refusal ? parcel->delay : parcel->delivery->took,
 		});
+}
+
+/* The notice about a copy was emitted when it was decided. */
+static void emit_confirmed(struct tasks *tasks, const struct parcel *parcel)
+{
+	if (parcel->kind == PARCEL_REPLY)
+		emit(tasks, parcel, NOTICE_TASK_DONE);
+	else if (parcel->kind == PARCEL_HAND_BACK)
+		emit(tasks, parcel, NOTICE_TASK_HANDED_BACK);
+	else if (parcel->kind == PARCEL_REFUSAL)
+		emit(tasks, parcel, NOTICE_TASK_REFUSED);
+}
+
+/* Its caller cannot be told that it may not start, so it comes back later. */
+static void postpone(struct tasks *tasks, struct parcel *parcel)
+{
+	struct decision decision = settle_postpone(parcel->delay);
+	decision.what = parcel->what;
+	tasks_settle_refused(tasks, parcel->delivery, &decision);
 }
 
 static void confirm(struct tasks *tasks, struct parcel *parcel)
@@ -62,6 +79,8 @@ static void confirm(struct tasks *tasks, struct parcel *parcel)
 		delivery_free(delivery);
 	} else if (parcel->returned && parcel->kind == PARCEL_REPLY) {
 		finish_unroutable(tasks, parcel, REASON_UNROUTABLE);
+	} else if (parcel->returned && parcel->kind == PARCEL_REFUSAL) {
+		postpone(tasks, parcel);
 	} else if (parcel->returned == RETURNED_RESEND) {
 		outbox_put(&tasks->outbox, parcel);
 	} else if (parcel->returned) {
@@ -75,10 +94,12 @@ static void confirm(struct tasks *tasks, struct parcel *parcel)
 static void refuse(struct tasks *tasks, struct parcel *parcel)
 {
 	outbox_take(&tasks->outbox, parcel);
-	if (delivery_is_live(parcel->delivery))
-		hold_refused(tasks, parcel, "was refused by the broker");
-	else
+	if (!delivery_is_live(parcel->delivery))
 		delivery_free(parcel->delivery);
+	else if (parcel->kind == PARCEL_REFUSAL)
+		postpone(tasks, parcel);
+	else
+		hold_refused(tasks, parcel, "was refused by the broker");
 }
 
 static void judge(struct tasks *tasks, const struct event *event,
@@ -124,9 +145,27 @@ void tasks_on_queue_found(struct tasks *tasks, const struct event *event)
 		outbox_resend_returned(&tasks->outbox);
 }
 
-/* Settle the parcel that was alone on the channel when the broker closed it. A renewal has a reason
- * of its own: no worker saw the task, so its dead letter must not report an attempt. A dead letter
- * has no other target: it is published again, alone and after a wait, and others overtake it. */
+/* The reason for the dead letter of a task whose copy or reply costs a channel. Where no worker saw
+ * the task, the dead letter must not report an attempt. */
+static enum reason reason_to_give_up(enum parcel_kind kind)
+{
+	switch (kind) {
+	case PARCEL_RENEW:
+	case PARCEL_POSTPONE:
+		return REASON_RENEWAL_REFUSED;
+	case PARCEL_REFUSAL:
+		return REASON_THROTTLED;
+	case PARCEL_REPLY:
+	case PARCEL_HAND_BACK:
+	case PARCEL_RETRY:
+	case PARCEL_DEAD_LETTER:
+		break;
+	}
+	return REASON_REPLY_REFUSED;
+}
+
+/* Settle the parcel that was alone on the channel when the broker closed it. A dead letter has no
+ * other target: it is published again, alone and after a wait, and others overtake it. */
 static void settle_culprit(struct tasks *tasks, struct parcel *parcel)
 {
 	if (parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_HAND_BACK)
@@ -134,9 +173,7 @@ static void settle_culprit(struct tasks *tasks, struct parcel *parcel)
 	else if (parcel->kind == PARCEL_DEAD_LETTER)
 		hold(tasks, parcel, FAILURE_WAIT_STEPS - 1, "cost a channel");
 	else
-		tasks_give_up(tasks, parcel->delivery,
-			parcel->kind == PARCEL_RENEW ? REASON_RENEWAL_REFUSED
-						     : REASON_REPLY_REFUSED);
+		tasks_give_up(tasks, parcel->delivery, reason_to_give_up(parcel->kind));
 }
 
 static void channel_down(struct tasks *tasks, enum outbox_loss loss)

@@ -33,6 +33,7 @@ enum task_kill { KILL_NOT, KILL_AND_RETRY, KILL_AND_GIVE_UP };
 struct pipe;
 struct session;
 struct source;
+struct throttle_group;
 
 /* What each message touches stands first, so that it is in few lines of the processor's cache. */
 struct delivery {
@@ -105,6 +106,10 @@ struct delivery {
 	uint32_t slice;  /* times handed back (x-wpool-slice) */
 	int64_t soft_ms; /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
 	struct text body;
+	/* throttling.h */
+	struct throttle_group *group;       /* QUEUED: that it waits in, or NULL */
+	mtime throttled_at;                 /* it waits in groups since then */
+	uint32_t keys_for;                  /* the list of throttles that its keys are for */
 	uint64_t throttle_keys[PASSES_MAX]; /* for each throttle of its pool: see throttle_ask */
 	uint8_t bytes[];
 };

@@ -1,12 +1,9 @@
-#include "core/tasks/dispatch.h"
+#include "core/tasks/dispatch_internal.h"
 
 #include "core/effects.h"
+#include "core/sessions/throttled.h"
 
 #include <assert.h>
-
-/* A worker that is kept for a suspect and is not empty after so long goes back to other tasks, and
- * another one is kept: the tasks that it has may run for hours. */
-#define DISPATCH_KEPT (5 * MTIME_SECOND)
 
 /* At most so many idle workers get a task in one run. If tasks are short, the first of them have
  * answered by the next run; a thousand at once would keep the processors from the broker and the
@@ -27,17 +24,19 @@ enum rc dispatch_init(struct dispatch *dispatch, const struct pool_config *confi
 	list_init(&dispatch->in_time);
 	list_init(&dispatch->kept);
 	running_init(&dispatch->running);
+	enum rc rc = throttling_init(&dispatch->throttling, config, effects, io);
 	bool is_single = config->concurrency == 1;
 	if (by_load_init(&dispatch->open, is_single ? POOL_PIPELINE_MAX : config->concurrency) !=
 			RC_OK ||
 		number_table_init(&dispatch->by_id) != RC_OK)
-		return RC_MEMORY;
-	return RC_OK;
+		rc = RC_MEMORY;
+	return rc;
 }
 
 void dispatch_release(struct dispatch *dispatch)
 {
 	running_release(&dispatch->running);
+	throttling_release(&dispatch->throttling);
 	number_table_release(&dispatch->by_id);
 	by_load_release(&dispatch->open);
 }
@@ -56,14 +55,13 @@ void dispatch_add_slot(struct pipe *pipe, uint16_t slot)
 	list_init(&pipe->answered);
 }
 
-/* A pipe that is closed, full or spent is in no list. */
-static void enlist(struct dispatch *dispatch, struct pipe *pipe)
+void dispatch_enlist(struct dispatch *dispatch, struct pipe *pipe)
 {
 	if (!pipe->closed && pipe->load < dispatch->open.max && !pipe_is_spent(pipe))
 		by_load_append(&dispatch->open, pipe);
 }
 
-static void close_for(struct dispatch *dispatch, struct pipe *pipe, enum pipe_closed why)
+void dispatch_close(struct dispatch *dispatch, struct pipe *pipe, enum pipe_closed why)
 {
 	by_load_remove(&dispatch->open, pipe);
 	pipe->closed |= why;
@@ -75,117 +73,11 @@ bool dispatch_has_place(const struct dispatch *dispatch)
 	return pipe && (pipe->load == 0 || dispatch->concurrency > 1);
 }
 
-/* ---------- pipes for suspects ---------- */
-
-/* Half of the workers, at least one. */
-static uint32_t alone_max(const struct dispatch *dispatch)
-{
-	return dispatch->up < 2 ? 1 : dispatch->up / 2;
-}
-
-static void keep_for_suspect(struct dispatch *dispatch, struct pipe *pipe, mtime now)
-{
-	close_for(dispatch, pipe, PIPE_ALONE);
-	dispatch->alone++;
-	dispatch->kept_count++;
-	pipe->kept_since = now;
-	if (pipe->load == 0)
-		list_prepend(&dispatch->kept, &pipe->kept);
-	else
-		list_append(&dispatch->kept, &pipe->kept);
-}
-
-static void unkeep(struct dispatch *dispatch, struct pipe *pipe)
-{
-	if (list_is_empty(&pipe->kept))
-		return;
-	list_remove(&pipe->kept);
-	dispatch->kept_count--;
-	dispatch->alone--;
-	pipe->closed &= ~(unsigned)PIPE_ALONE;
-}
-
-/* The latest that is kept: one that is not empty, if there is one. */
-static void release_last(struct dispatch *dispatch)
-{
-	struct pipe *pipe = CONTAINER_OF(dispatch->kept.prev, struct pipe, kept);
-	unkeep(dispatch, pipe);
-	enlist(dispatch, pipe);
-}
-
-static void release_down_to(struct dispatch *dispatch, uint32_t alone)
-{
-	while (dispatch->alone > alone && !list_is_empty(&dispatch->kept))
-		release_last(dispatch);
-}
-
-/* A pipe that has become empty: it is kept for a suspect, or its suspect has ended. */
-static void alone_is_empty(struct dispatch *dispatch, struct pipe *pipe)
-{
-	if (!list_is_empty(&pipe->kept)) {
-		list_remove(&pipe->kept);
-		list_prepend(&dispatch->kept, &pipe->kept);
-	} else {
-		dispatch->alone--;
-		pipe->closed &= ~(unsigned)PIPE_ALONE;
-	}
-}
-
-/* An idle worker takes the suspect in place of one that is kept and is not idle yet. */
-static void swap_for_idle(struct dispatch *dispatch)
-{
-	const struct pipe *idle = by_load_first(&dispatch->open);
-	if (idle && idle->load == 0 && !list_is_empty(&dispatch->kept))
-		release_last(dispatch);
-}
-
-/* None that is kept is empty: keep others in place of those that are kept for too long. */
-static void swap_for_others(struct dispatch *dispatch, mtime now)
-{
-	struct link *first;
-	struct pipe *other;
-	while ((first = list_first(&dispatch->kept)) && (other = by_load_first(&dispatch->open))) {
-		struct pipe *busy = CONTAINER_OF(first, struct pipe, kept);
-		if (now - busy->kept_since < DISPATCH_KEPT)
-			break;
-		unkeep(dispatch, busy);
-		keep_for_suspect(dispatch, other, now);
-		enlist(dispatch, busy);
-	}
-}
-
-static struct pipe *empty_kept(const struct dispatch *dispatch)
-{
-	struct link *first = list_first(&dispatch->kept);
-	struct pipe *pipe = first ? CONTAINER_OF(first, struct pipe, kept) : NULL;
-	return pipe && pipe->load == 0 ? pipe : NULL;
-}
-
-/* Return an empty pipe for a suspect. Without one, keep the least loaded ones until they are. */
-static struct pipe *pipe_for_suspect(struct dispatch *dispatch, mtime now)
-{
-	struct pipe *pipe = empty_kept(dispatch);
-	if (pipe)
-		return pipe;
-	swap_for_idle(dispatch);
-	swap_for_others(dispatch, now);
-	if ((pipe = empty_kept(dispatch)))
-		return pipe;
-	while (dispatch->alone < alone_max(dispatch) &&
-		dispatch->kept_count < dispatch->suspect_count &&
-		(pipe = by_load_first(&dispatch->open))) {
-		keep_for_suspect(dispatch, pipe, now);
-		if (pipe->load == 0)
-			return pipe;
-	}
-	return NULL;
-}
-
 /* Whether the worker of the pipe is ready and stays may have changed. */
 static void count_up(struct dispatch *dispatch, bool was_up, const struct pipe *pipe)
 {
 	dispatch->up += (uint32_t)pipe_is_up(pipe) - was_up;
-	release_down_to(dispatch, alone_max(dispatch));
+	dispatch_unkeep_down_to(dispatch, dispatch_alone_max(dispatch));
 }
 
 /* ---------- tasks that wait ---------- */
@@ -214,16 +106,81 @@ uint32_t dispatch_waiting(const struct dispatch *dispatch)
 	return dispatch->queued_count + in_sessions;
 }
 
+static uint32_t count_ready(const struct dispatch *dispatch)
+{
+	return dispatch->sessions ? dispatch->sessions->by_state[SESSION_READY] : 0;
+}
+
+/* Those in the list of tasks that are no suspects. */
+static uint32_t count_others(const struct dispatch *dispatch)
+{
+	return dispatch->queued_count - dispatch->suspect_count - dispatch->throttling.in_groups;
+}
+
 uint32_t dispatch_runnable(const struct dispatch *dispatch)
 {
-	uint32_t ready = dispatch->sessions ? dispatch->sessions->by_state[SESSION_READY] : 0;
-	return dispatch->queued_count + ready;
+	const struct throttling *throttling = &dispatch->throttling;
+	uint32_t ready = count_ready(dispatch);
+	if (!throttling_is_on(throttling))
+		return dispatch->queued_count + ready;
+	if (throttling->all.until)
+		return 0;
+	uint32_t others = throttling->queued.first ? 0 : count_others(dispatch);
+	return dispatch_suspects(dispatch) + others + throttling->due_count + ready;
+}
+
+uint32_t dispatch_suspects(const struct dispatch *dispatch)
+{
+	const struct throttling *throttling = &dispatch->throttling;
+	bool waits = throttling->all.until || throttling->suspects.first;
+	return waits ? 0 : dispatch->suspect_count;
+}
+
+uint32_t dispatch_throttled(const struct dispatch *dispatch)
+{
+	const struct throttling *throttling = &dispatch->throttling;
+	uint32_t parked = dispatch->sessions ? dispatch->sessions->throttled : 0;
+	if (throttling->all.until)
+		return dispatch->queued_count + count_ready(dispatch) + parked;
+	return throttling->in_groups + parked +
+	       (throttling->queued.first ? count_others(dispatch) : 0) +
+	       (throttling->suspects.first ? dispatch->suspect_count : 0);
+}
+
+static struct delivery *first_of(const struct link *tasks)
+{
+	struct link *first = list_first(tasks);
+	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+}
+
+/* The first task of the list, unless a throttle refuses it. */
+static struct delivery *first_free(const struct link *tasks, const struct throttle_hold *hold)
+{
+	struct delivery *first = first_of(tasks);
+	return first && first == hold->first ? NULL : first;
+}
+
+/* The next task without a session that is no suspect. What a throttle has held back is older than
+ * what waits in the list. */
+static struct delivery *next_other(const struct dispatch *dispatch)
+{
+	const struct throttling *throttling = &dispatch->throttling;
+	struct delivery *due = throttling_is_on(throttling) ? throttling_due(throttling) : NULL;
+	return due ? due : first_free(&dispatch->queued, &throttling->queued);
 }
 
 /* Tasks without a session take turns with the sessions; suspects do not. */
-static bool takes_turns(const struct dispatch *dispatch, const struct delivery *delivery)
+static void wait_for_turn(struct dispatch *dispatch)
 {
-	return dispatch->sessions && !runs_alone(dispatch, delivery);
+	if (dispatch->sessions && next_other(dispatch))
+		sessions_unkeyed_waits(dispatch->sessions);
+}
+
+/* One of them is not in its list any more, or nothing of the list is chosen. */
+static void leave_turn_if_last(struct dispatch *dispatch)
+{
+	if (dispatch->sessions && !next_other(dispatch))
+		sessions_unkeyed_begins(dispatch->sessions, *dispatch->last_id, true);
 }
 
 void dispatch_offer(struct dispatch *dispatch, struct delivery *delivery)
@@ -231,8 +188,7 @@ void dispatch_offer(struct dispatch *dispatch, struct delivery *delivery)
 	delivery->state = DELIVERY_QUEUED;
 	list_append(queue_of(dispatch, delivery), &delivery->place);
 	count_queued(dispatch, delivery, 1);
-	if (takes_turns(dispatch, delivery))
-		sessions_unkeyed_waits(dispatch->sessions);
+	wait_for_turn(dispatch);
 }
 
 /* A suspect is the first one of its session again, and waits to run alone when it has its turn. */
@@ -251,13 +207,29 @@ void dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery, mtim
 	}
 	list_prepend(queue_of(dispatch, delivery), &delivery->place);
 	count_queued(dispatch, delivery, 1);
-	if (takes_turns(dispatch, delivery))
-		sessions_unkeyed_waits(dispatch->sessions);
+	wait_for_turn(dispatch);
+}
+
+/* It leaves the list, whose other tasks may be chosen again. */
+static void end_hold_of(struct throttle_hold *hold, const struct delivery *delivery)
+{
+	if (hold->first == delivery)
+		*hold = (struct throttle_hold){0};
+}
+
+static void end_wait_for_throttle(struct throttling *throttling, struct delivery *delivery)
+{
+	if (delivery->group)
+		throttling_remove(throttling, delivery);
+	end_hold_of(&throttling->queued, delivery);
+	end_hold_of(&throttling->suspects, delivery);
 }
 
 /* Take it out of the list that it waits in. */
 static void unlist(struct dispatch *dispatch, struct delivery *delivery)
 {
+	if (throttling_is_on(&dispatch->throttling))
+		end_wait_for_throttle(&dispatch->throttling, delivery);
 	list_remove(&delivery->place);
 	count_queued(dispatch, delivery, UINT32_MAX); /* one less */
 }
@@ -271,20 +243,13 @@ static inline void unqueue(struct dispatch *dispatch, struct delivery *delivery,
 		return;
 	}
 	unlist(dispatch, delivery);
-	if (!session && takes_turns(dispatch, delivery))
+	if (dispatch->sessions && !session && !runs_alone(dispatch, delivery))
 		sessions_unkeyed_begins(
-			dispatch->sessions, *dispatch->last_id, list_is_empty(&dispatch->queued));
+			dispatch->sessions, *dispatch->last_id, !next_other(dispatch));
 }
 
-static struct delivery *first_of(const struct link *tasks)
+static struct delivery *take(struct dispatch *dispatch, struct delivery *delivery)
 {
-	struct link *first = list_first(tasks);
-	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
-}
-
-static struct delivery *take_first(struct dispatch *dispatch, const struct link *tasks)
-{
-	struct delivery *delivery = first_of(tasks);
 	if (delivery)
 		unlist(dispatch, delivery);
 	return delivery;
@@ -292,12 +257,13 @@ static struct delivery *take_first(struct dispatch *dispatch, const struct link 
 
 struct delivery *dispatch_take_suspect(struct dispatch *dispatch)
 {
-	return take_first(dispatch, &dispatch->suspects);
+	return take(dispatch, first_of(&dispatch->suspects));
 }
 
 struct delivery *dispatch_take(struct dispatch *dispatch)
 {
-	return take_first(dispatch, &dispatch->queued);
+	struct delivery *held_back = throttling_first(&dispatch->throttling);
+	return take(dispatch, held_back ? held_back : first_of(&dispatch->queued));
 }
 
 /* ---------- into pipes, and out of them ---------- */
@@ -310,8 +276,8 @@ static void set_load(struct dispatch *dispatch, struct pipe *pipe, uint16_t load
 		dispatch->in_pipes_max = dispatch->in_pipes;
 	pipe->load = load;
 	if (load == 0 && pipe->closed & PIPE_ALONE)
-		alone_is_empty(dispatch, pipe);
-	enlist(dispatch, pipe);
+		dispatch_alone_is_empty(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 	/* An exclusive task is the only one in a pipe, so it is the one that leaves; for a task
 	 * that is added, into_pipe sets this. */
 	assert(!dispatch->is_exclusive || dispatch->in_pipes == 0);
@@ -480,7 +446,7 @@ static bool is_suspects_turn(const struct dispatch *dispatch, const struct deliv
  * suspect, gives it to the list of suspects. */
 static struct delivery *next_in_turn(struct dispatch *dispatch, mtime now)
 {
-	struct delivery *unkeyed = first_of(&dispatch->queued);
+	struct delivery *unkeyed = next_other(dispatch);
 	struct delivery *next;
 	if (!dispatch->sessions)
 		return unkeyed;
@@ -500,12 +466,12 @@ static struct delivery *choose(
 	if (dispatch->is_exclusive)
 		return NULL;
 	struct delivery *next = next_in_turn(dispatch, now);
-	struct delivery *suspect = first_of(&dispatch->suspects);
+	struct delivery *suspect = first_free(&dispatch->suspects, &dispatch->throttling.suspects);
 	if (!is_suspects_turn(dispatch, suspect, next))
-		release_down_to(dispatch, 0);
+		dispatch_unkeep_down_to(dispatch, 0);
 	else if (settle_is_exclusive(suspect) && dispatch->in_pipes > 0)
 		return NULL;
-	else if ((*ret_pipe = pipe_for_suspect(dispatch, now)))
+	else if ((*ret_pipe = dispatch_pipe_for_suspect(dispatch, now)))
 		return suspect;
 	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0))
 		return NULL;
@@ -521,43 +487,146 @@ static void forget_last_attempt(struct delivery *delivery)
 	delivery->progress = delivery->parcel.output = NULL;
 }
 
+/* ---------- throttles ---------- */
+
+/* What a throttle refuses stands for nothing: the token names another one. */
+static void park(struct dispatch *dispatch, struct delivery *delivery, mtime now)
+{
+	struct sessions *sessions = dispatch->sessions;
+	sessions_throttle(sessions, delivery, dispatch->throttling.until, now);
+	if (!sessions_has_name(sessions))
+		return;
+	dispatch_check_name(dispatch, true, now);
+	sessions_name_next(sessions, dispatch->effects, dispatch->io);
+}
+
+static void hold_list(struct dispatch *dispatch, struct delivery *delivery, bool keeps_place)
+{
+	struct throttling *throttling = &dispatch->throttling;
+	bool is_suspect = runs_alone(dispatch, delivery);
+	*(is_suspect ? &throttling->suspects : &throttling->queued) =
+		(struct throttle_hold){.first = delivery,
+			.until = throttling->until,
+			.needs_credit = !keeps_place,
+			.by = throttling->by};
+	leave_turn_if_last(dispatch);
+}
+
+/* The list of tasks may be chosen from again. */
+static void charge_throttles(struct dispatch *dispatch)
+{
+	throttling_started(&dispatch->throttling);
+	wait_for_turn(dispatch);
+}
+
+/* True: the throttles let the task start, or no worker gets it. Else it waits now; or *ret_stop is
+ * set, and with DISPATCH_REFUSED it moves out. */
+static bool may_start(struct dispatch *dispatch, struct delivery *delivery, mtime now,
+	enum dispatch_stop *ret_stop)
+{
+	bool keeps_place = runs_alone(dispatch, delivery) || settle_is_exclusive(delivery);
+	if (delivery->invalid)
+		return true;
+	switch (throttling_ask(&dispatch->throttling, delivery, keeps_place, now)) {
+	case THROTTLING_STARTS:
+		return true;
+	case THROTTLING_STOPS:
+		*ret_stop = DISPATCH_THROTTLED;
+		break;
+	case THROTTLING_SETTLES:
+		unqueue(dispatch, delivery, now);
+		*ret_stop = DISPATCH_REFUSED;
+		break;
+	case THROTTLING_PARKS:
+		park(dispatch, delivery, now);
+		break;
+	case THROTTLING_HOLDS:
+		hold_list(dispatch, delivery, keeps_place);
+		break;
+	case THROTTLING_WAITS:
+		leave_turn_if_last(dispatch);
+		break;
+	}
+	return false;
+}
+
+void dispatch_begin_turn(struct dispatch *dispatch, uint32_t window, mtime boot, mtime now)
+{
+	if (!throttling_is_on(&dispatch->throttling))
+		return;
+	bool asks_again = throttling_begin_turn(&dispatch->throttling, window, boot, now);
+	if (asks_again && dispatch->sessions)
+		sessions_unthrottle_all(dispatch->sessions, now);
+	wait_for_turn(dispatch);
+}
+
+void dispatch_rethrottle(struct dispatch *dispatch, mtime now)
+{
+	throttling_configure(&dispatch->throttling, &dispatch->queued);
+	if (dispatch->sessions)
+		sessions_unthrottle_all(dispatch->sessions, now);
+	wait_for_turn(dispatch);
+}
+
+/* ---------- the run ---------- */
+
+static void name_next(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
+{
+	dispatch_check_name(dispatch, true, now);
+	if (!list_is_empty(&dispatch->sessions->unnamed) && next_pipe(dispatch, depth, pack, now))
+		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
+}
+
+static enum send_result send(struct dispatch *dispatch, struct delivery *delivery, uint16_t slot)
+{
+	if (delivery->progress || delivery->parcel.output)
+		forget_last_attempt(delivery);
+	/* A publisher can set any number of attempts, also the maximum. */
+	uint16_t before = delivery->attempt;
+	uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));
+	delivery->id = ++*dispatch->last_id;
+	return dispatch->effects->send(dispatch->io, slot, delivery, attempt);
+}
+
 enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
-	struct delivery **ret_invalid)
+	struct delivery **ret_task)
 {
 	struct delivery *delivery;
 	struct pipe *pipe;
-	int wakes = 0, sends = 0;
-	if (dispatch->sessions) {
-		dispatch_check_name(dispatch, true, now);
-		if (!list_is_empty(&dispatch->sessions->unnamed) &&
-			next_pipe(dispatch, depth, pack, now))
-			sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
-	}
+	int wakes = 0, sends = 0, refusals = 0;
+	bool is_throttled = throttling_is_on(&dispatch->throttling);
+	if (dispatch->sessions)
+		name_next(dispatch, depth, pack, now);
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
+		enum dispatch_stop stop = DISPATCH_DONE;
+		if (is_throttled && !may_start(dispatch, delivery, now, &stop)) {
+			if (stop == DISPATCH_REFUSED)
+				*ret_task = delivery;
+			if (stop != DISPATCH_DONE)
+				return stop;
+			if (refusals++ == DISPATCH_SENDS)
+				return DISPATCH_ENOUGH;
+			continue;
+		}
 		bool is_woken = pipe->load == 0;
 		if ((is_woken && wakes++ == DISPATCH_WAKES) || sends++ == DISPATCH_SENDS)
 			return DISPATCH_ENOUGH;
 		if (delivery->invalid) {
 			unqueue(dispatch, delivery, now);
-			*ret_invalid = delivery;
+			*ret_task = delivery;
 			return DISPATCH_INVALID;
 		}
-		if (delivery->progress || delivery->parcel.output)
-			forget_last_attempt(delivery);
-		/* A publisher can set any number of attempts, also the maximum. */
-		uint16_t before = delivery->attempt;
-		uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));
-		delivery->id = ++*dispatch->last_id;
-		enum send_result result =
-			dispatch->effects->send(dispatch->io, pipe->slot, delivery, attempt);
+		enum send_result result = send(dispatch, delivery, pipe->slot);
 		if (result == SEND_NO_MEMORY)
 			return DISPATCH_NO_MEMORY;
 		unqueue(dispatch, delivery, now);
 		if (result == SEND_TOO_LARGE) {
 			delivery->invalid = REASON_TOO_LARGE;
-			*ret_invalid = delivery;
+			*ret_task = delivery;
 			return DISPATCH_INVALID;
 		}
+		if (is_throttled)
+			charge_throttles(dispatch);
 		into_pipe(dispatch, delivery, pipe, now);
 	}
 	return DISPATCH_DONE;
@@ -572,7 +641,7 @@ bool dispatch_hold_up(struct dispatch *dispatch, mtime arrived_after)
 		if (arrived_after - pipe_head(pipe)->begun_at < dispatch->pipe_wait)
 			break;
 		list_remove(first);
-		close_for(dispatch, pipe, PIPE_HELD_UP);
+		dispatch_close(dispatch, pipe, PIPE_HELD_UP);
 		is_any = true;
 	}
 	return is_any;
@@ -581,7 +650,7 @@ bool dispatch_hold_up(struct dispatch *dispatch, mtime arrived_after)
 void dispatch_overdue(struct dispatch *dispatch, struct delivery *delivery, mtime now)
 {
 	running_overdue(&dispatch->running, delivery, now);
-	close_for(dispatch, delivery->pipe, PIPE_OVERDUE);
+	dispatch_close(dispatch, delivery->pipe, PIPE_OVERDUE);
 }
 
 void dispatch_kill(struct dispatch *dispatch, struct delivery *delivery, enum task_kill kill)
@@ -589,7 +658,7 @@ void dispatch_kill(struct dispatch *dispatch, struct delivery *delivery, enum ta
 	if (!delivery->kill)
 		delivery->pipe->killed++;
 	delivery->kill = (uint8_t)kill;
-	close_for(dispatch, delivery->pipe, PIPE_KILLED);
+	dispatch_close(dispatch, delivery->pipe, PIPE_KILLED);
 }
 
 /* ---------- the lives of workers ---------- */
@@ -608,7 +677,7 @@ void dispatch_slot_up(struct dispatch *dispatch, struct pipe *pipe)
 {
 	assert(pipe->closed & PIPE_NOT_READY && pipe->load == 0);
 	pipe->closed &= ~(unsigned)(PIPE_NOT_READY | PIPE_FULL);
-	enlist(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 	count_up(dispatch, false, pipe);
 }
 
@@ -616,7 +685,7 @@ void dispatch_slot_limit(struct dispatch *dispatch, struct pipe *pipe, uint32_t 
 {
 	by_load_remove(&dispatch->open, pipe);
 	pipe->tasks_max = tasks_max;
-	enlist(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 }
 
 /* A pipe that is full could not take the suspect that it is kept for. */
@@ -625,17 +694,17 @@ void dispatch_slot_writable(struct dispatch *dispatch, struct pipe *pipe, bool i
 	by_load_remove(&dispatch->open, pipe);
 	pipe->closed &= ~(unsigned)PIPE_FULL;
 	if (!is_writable) {
-		unkeep(dispatch, pipe);
+		dispatch_unkeep(dispatch, pipe);
 		pipe->closed |= PIPE_FULL;
 	}
-	enlist(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 }
 
 void dispatch_slot_dismiss(struct dispatch *dispatch, struct pipe *pipe)
 {
 	bool was_up = pipe_is_up(pipe);
-	close_for(dispatch, pipe, PIPE_DISMISSED);
-	unkeep(dispatch, pipe);
+	dispatch_close(dispatch, pipe, PIPE_DISMISSED);
+	dispatch_unkeep(dispatch, pipe);
 	count_up(dispatch, was_up, pipe);
 }
 
@@ -643,15 +712,15 @@ void dispatch_slot_keep(struct dispatch *dispatch, struct pipe *pipe)
 {
 	bool was_up = pipe_is_up(pipe);
 	pipe->closed &= ~(unsigned)PIPE_DISMISSED;
-	enlist(dispatch, pipe);
+	dispatch_enlist(dispatch, pipe);
 	count_up(dispatch, was_up, pipe);
 }
 
 void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 {
 	bool was_up = pipe_is_up(pipe);
-	close_for(dispatch, pipe, PIPE_NOT_READY);
-	unkeep(dispatch, pipe);
+	dispatch_close(dispatch, pipe, PIPE_NOT_READY);
+	dispatch_unkeep(dispatch, pipe);
 	count_up(dispatch, was_up, pipe);
 	running_blame_killed(pipe);
 	if (pipe->begun > 1 && pipe->blame == BLAME_BEGUN)

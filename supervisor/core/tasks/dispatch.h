@@ -7,11 +7,12 @@
 #ifndef CORE_TASKS_DISPATCH_H
 #define CORE_TASKS_DISPATCH_H
 
+#include "core/by_load.h"
 #include "core/pool_config.h"
 #include "core/sessions/sessions.h"
-#include "core/tasks/by_load.h"
 #include "core/tasks/running.h"
 #include "core/tasks/source.h"
+#include "core/throttle/throttling.h"
 
 struct dispatch {
 	const struct effects *effects; /* borrowed until pool_free, like io, last_id and sessions */
@@ -21,16 +22,16 @@ struct dispatch {
 	uint32_t concurrency;      /* open tasks in one worker */
 	struct link queued;        /* QUEUED deliveries that are in no session, oldest first */
 	struct link suspects;      /* the same, of those that are suspects, also of sessions */
-	uint32_t queued_count;     /* in both */
+	uint32_t queued_count;     /* in both, and in the groups of throttling */
 	uint32_t suspect_count;    /* QUEUED suspects */
 	struct by_load open;       /* open pipes */
 	struct number_table by_id; /* SENT deliveries */
 	uint32_t in_pipes;         /* tasks in all pipes, whatever their slots' state */
 	uint32_t in_pipes_max;     /* maximum since dispatch_measured */
 	bool is_exclusive;         /* the task in a pipe must be the only one of the pool */
+	struct throttling throttling;
 	struct running running;
-	struct link in_time; /* pipes whose head has not run for pipe_wait, the longest running
-				first */
+	struct link in_time; /* pipes whose head has not run for pipe_wait, by their begin */
 	mtime pipe_wait;     /* as configured; MTIME_NEVER: no limit */
 	/* suspects */
 	struct link kept;    /* pipes that get a suspect when they are empty; empty ones first */
@@ -43,19 +44,16 @@ struct dispatch {
  * tens of microseconds of CPU time, and it runs only after as long again. */
 #define DISPATCH_WAKING (MTIME_MS / 10)
 
-/* At most so many tasks are sent in one run: to encode one takes about a microsecond, and workers
- * with thousands of places may become ready at once. */
-#define DISPATCH_SENDS 4096
-
 enum dispatch_stop {
-	DISPATCH_DONE,      /* no task waits, no pipe has a place, or an exclusive task waits or
-			       runs */
-	DISPATCH_INVALID,   /* *ret_invalid moves out: it cannot be sent to any worker */
+	DISPATCH_DONE,      /* nothing can be sent now */
+	DISPATCH_INVALID,   /* *ret_task moves out: it cannot be sent to any worker */
+	DISPATCH_REFUSED,   /* *ret_task moves out: by .throttling.decision */
+	DISPATCH_THROTTLED, /* a throttle lets none start */
 	DISPATCH_NO_MEMORY, /* retry a little later */
 	DISPATCH_ENOUGH,    /* enough were woken, or sent: continue in the next turn */
 };
 
-/* sessions and last_id: borrowed. RC_MEMORY. */
+/* All are borrowed until dispatch_release. RC_MEMORY. */
 enum rc dispatch_init(struct dispatch *, const struct pool_config *, struct sessions *,
 	uint64_t *last_id, const struct effects *, void *io) MUST_CHECK;
 void dispatch_release(struct dispatch *);
@@ -65,22 +63,27 @@ void dispatch_configure(struct dispatch *, mtime pipe_wait);
 /* True: an open pipe can take a task: it is empty, or with concurrency not full. */
 bool dispatch_has_place(const struct dispatch *);
 
-/* How many tasks wait for a worker; and how many of them could be sent now, because no other task
- * of their session goes before them. */
+/* How many tasks wait for a worker; how many of them could be sent now, because no other task of
+ * their session goes before them and no throttle refuses them; of these, suspects; and how many
+ * wait for a throttle. */
 uint32_t dispatch_waiting(const struct dispatch *);
 uint32_t dispatch_runnable(const struct dispatch *);
+uint32_t dispatch_suspects(const struct dispatch *);
+uint32_t dispatch_throttled(const struct dispatch *);
 
 /* Append a task without a session to those that wait. It moves in. */
 void dispatch_offer(struct dispatch *, struct delivery *);
 /* Put a task that came back from a pipe before those that wait, or before those of its session. It
  * moves in, and is freed if its redelivery is as good. */
 void dispatch_requeue(struct dispatch *, struct delivery *, mtime now);
-/* If the session's front task is a suspect that waits to run alone, it waits in its session again.
- */
+/* If the session's front task waits to run alone, it waits in its session again. */
 void dispatch_withdraw(struct dispatch *, const struct session *, mtime now);
 /* Close each pipe whose head had run for pipe_wait or longer at arrived_after, until that head
  * ends. True: a pipe was closed. */
 bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
+/* Begin a turn; follow another list of throttles. What waits for one may be asked about again. */
+void dispatch_begin_turn(struct dispatch *, uint32_t window, mtime boot, mtime now);
+void dispatch_rethrottle(struct dispatch *, mtime now);
 /* Send while a task waits and an open pipe has less than depth tasks (1 to POOL_PIPELINE_MAX, or
  * the concurrency). The least loaded pipe is next; of idle workers the one that was busy last,
  * because its caches are warm. Before an idle worker is woken, the pipe whose head began last is
@@ -88,7 +91,7 @@ bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
  * task does. An exclusive task (settle_is_exclusive) is sent when all pipes are empty. The tasks
  * behind it wait until it has ended; otherwise they would overtake it for ever. */
 enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
-	struct delivery **ret_invalid) MUST_CHECK;
+	struct delivery **ret_task) MUST_CHECK;
 /* With sessions: what the token names and is not sent is named no more, unless it is next in its
  * session and a name is needed. */
 void dispatch_check_name(struct dispatch *, bool is_needed, mtime now);

@@ -98,7 +98,8 @@ static const char *do_retry(struct tasks *tasks, struct session *session, const 
 	if (session->front->invalid)
 		return "the message at its front cannot be sent to a worker";
 	/* A parked task has counted its failed attempt already. */
-	session->front->attempt += session->is_blocked && session->front->attempt < UINT16_MAX;
+	session->front->attempt +=
+		session_has_uncounted(session) && session->front->attempt < UINT16_MAX;
 	sessions_retry(tasks->sessions, session, tasks->context->now);
 	return NULL;
 }

@@ -166,6 +166,32 @@ static struct decision decide_reply(const struct settle_policy *policy,
 	};
 }
 
+/* Who refuses a task must be able to tell its caller. */
+static bool can_tell_caller(const struct settle_policy *policy, const struct delivery *delivery)
+{
+	return delivery->reply_to.len > 0 && !refuse_target(policy, delivery->reply_to);
+}
+
+bool settle_throttled(const struct settle_policy *policy, const struct delivery *delivery,
+	enum throttle_excess excess, mtime wait, struct decision *ret_decision)
+{
+	if (excess == THROTTLE_DEAD_LETTER)
+		*ret_decision = settle_refuse(policy, delivery, REASON_THROTTLED);
+	else if (excess == THROTTLE_REPLY && can_tell_caller(policy, delivery))
+		*ret_decision = (struct decision){
+			.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REFUSAL, .delay = wait};
+	else
+		return false;
+	return true;
+}
+
+struct decision settle_postpone(mtime wait)
+{
+	return (struct decision){.verdict = VERDICT_PUBLISH,
+		.parcel = PARCEL_POSTPONE,
+		.delay = retry_round_up((wait + MTIME_MS - 1) / MTIME_MS)};
+}
+
 struct decision settle_decide(const struct settle_policy *policy, enum outcome outcome,
 	const struct delivery *delivery, const struct output *output, enum reason reason)
 {

@@ -42,6 +42,13 @@ enum unroutable { UNROUTABLE_REJECT, UNROUTABLE_DROP, UNROUTABLE_RETRY };
 
 #define SETTLE_ALONE_AT 3 /* renewals */
 
+/* What happens to a task that may not start yet. */
+enum throttle_excess {
+	THROTTLE_DELAY,      /* it waits, without a worker */
+	THROTTLE_REPLY,      /* its caller is told so, and it is done; without a caller it waits */
+	THROTTLE_DEAD_LETTER /* it is given up */
+};
+
 struct settle_policy {
 	uint16_t attempts;          /* 1 to 65,535, the first one included */
 	bool dead_letter_by_broker; /* basic.reject instead of our own copy */
@@ -71,11 +78,13 @@ enum verdict {
 struct decision {
 	enum verdict verdict;
 	enum parcel_kind parcel; /* VERDICT_PUBLISH */
-	mtime delay;             /* RETRY, PARK: until the next attempt; 0: at once */
+	mtime delay;             /* RETRY, PARK: until the next attempt; 0: at once. POSTPONE,
+				    REFUSAL: until it may start */
 	enum reason reason;      /* RETRY, PARK, BLOCK, DEAD_LETTER, REJECT; ACK: why its reply was
 				    dropped */
 	bool no_reply_to;        /* a reply without a queue to go to: acked, with one warning */
-	const char *what;        /* why it is unroutable before it is published, or NULL; static */
+	const char *what;        /* why it is unroutable before it is published; POSTPONE, REFUSAL:
+				    the throttle's name; or NULL */
 };
 
 /* Translate the status of an answer into an outcome. False: it is -1, or no status of PROTOCOL.md,
@@ -92,6 +101,13 @@ struct decision settle_decide(const struct settle_policy *, enum outcome, const 
  * *ret_decision is set. */
 bool settle_arrival(
 	const struct settle_policy *, const struct delivery *, struct decision *ret_decision);
+/* Decide about a task that a throttle refuses, which may start after `wait`. False: it waits.
+ * True: *ret_decision is set, without .what. */
+bool settle_throttled(const struct settle_policy *, const struct delivery *, enum throttle_excess,
+	mtime wait, struct decision *ret_decision);
+/* Decide to postpone such a task: it comes back after `wait` or a little later, at most an hour. No
+ * attempt is counted. */
+struct decision settle_postpone(mtime wait);
 /* True: it was renewed so often, and has come back since, that it must run alone, without another
  * task in a pipe. */
 static inline bool settle_is_exclusive(const struct delivery *delivery)

@@ -4,6 +4,8 @@
 #define MEMORY_WAIT   (10 * MTIME_MS)
 #define ASKS_PER_TURN 256
 #define ASK_AGAIN     MTIME_SECOND
+/* Each is a publish. A queue may be full of tasks that a throttle refuses. */
+#define REFUSALS_PER_TURN 1024
 
 enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint64_t *last_task_id)
 {
@@ -85,6 +87,7 @@ void tasks_configure(struct tasks *tasks)
 	}
 	/* Pipes that the old limit closed stay closed until their heads end. */
 	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace));
+	dispatch_rethrottle(&tasks->dispatch, tasks->context->now);
 }
 
 void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
@@ -258,6 +261,8 @@ void tasks_begin_turn(struct tasks *tasks)
 		dispatch_check_name(
 			&tasks->dispatch, tasks->context->phase == POOL_RUNS, tasks->context->now);
 	}
+	dispatch_begin_turn(
+		&tasks->dispatch, tasks->source.window, tasks->context->boot, tasks->context->now);
 	tasks->send_again = MTIME_NEVER;
 	outbox_tick(&tasks->outbox, tasks->context->now);
 }
@@ -298,26 +303,41 @@ void tasks_judge_soft_limits(struct tasks *tasks)
 				mtime_after(context->now, ASK_AGAIN));
 }
 
-/* Dispatch until a task waits for no other reason than that there is no place. */
+/* What cannot be sent, or is refused by a throttle, is settled. */
+static enum dispatch_stop dispatch_and_settle(struct tasks *tasks)
+{
+	struct dispatch *dispatch = &tasks->dispatch;
+	struct delivery *task = NULL;
+	enum dispatch_stop stop = dispatch_run(dispatch, pace_depth(&tasks->pace),
+		pace_pack(&tasks->pace), tasks->context->now, &task);
+	if (stop == DISPATCH_INVALID)
+		tasks_finish(tasks, task, (struct ending){.outcome = OUTCOME_INVALID});
+	else if (stop == DISPATCH_REFUSED)
+		tasks_settle_refused(tasks, task, &dispatch->throttling.decision);
+	return stop;
+}
+
+/* Dispatch until a task waits for no other reason than that there is no place, or that a throttle
+ * refuses it. */
 static enum dispatch_stop send_tasks(struct tasks *tasks)
 {
 	const struct pool_context *context = tasks->context;
 	struct dispatch *dispatch = &tasks->dispatch;
 	enum dispatch_stop stop = DISPATCH_INVALID;
+	int refused = 0;
 	bool has_soft_limits = context->config.on_soft != SOFT_NOTHING;
 	if (has_soft_limits && running_reserve(&dispatch->running,
 				       dispatch->in_pipes + dispatch_waiting(dispatch)) != RC_OK)
 		return DISPATCH_NO_MEMORY;
-	while (stop == DISPATCH_INVALID && tasks->outbox.bytes <= context->config.outbox_limit) {
-		struct delivery *invalid = NULL;
-		stop = dispatch_run(dispatch, pace_depth(&tasks->pace), pace_pack(&tasks->pace),
-			context->now, &invalid);
-		if (invalid)
-			tasks_finish(tasks, invalid, (struct ending){.outcome = OUTCOME_INVALID});
+	while ((stop == DISPATCH_INVALID || stop == DISPATCH_REFUSED) &&
+		refused < REFUSALS_PER_TURN &&
+		tasks->outbox.bytes <= context->config.outbox_limit) {
+		stop = dispatch_and_settle(tasks);
+		refused += stop == DISPATCH_REFUSED;
 	}
 	if (has_soft_limits)
 		running_set_soft(&dispatch->running, context->config.soft_limit, context->now);
-	return stop;
+	return refused == REFUSALS_PER_TURN ? DISPATCH_ENOUGH : stop;
 }
 
 /* What waits goes back now. */
@@ -380,6 +400,11 @@ bool tasks_are_closed(const struct tasks *tasks)
 
 void tasks_end_turn(struct tasks *tasks)
 {
+	struct dispatch *dispatch = &tasks->dispatch;
+	if (throttling_is_on(&dispatch->throttling))
+		throttling_end_turn(&dispatch->throttling,
+			tasks->context->phase == POOL_RUNS ? dispatch_throttled(dispatch) : 0,
+			tasks->context->now);
 	if (!may_close(tasks))
 		return;
 	if (tasks->sessions && !tasks->is_standby)
@@ -398,6 +423,7 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	mtime deadline = mtime_min(tasks->send_again, source_deadline(&tasks->source));
 	deadline = mtime_min(deadline, outbox_deadline(&tasks->outbox));
 	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
+	deadline = mtime_min(deadline, throttling_deadline(&tasks->dispatch.throttling));
 	if (tasks->sessions)
 		deadline = mtime_min(deadline, session_channel_deadline(tasks));
 	return mtime_min(deadline, hand_back_at(tasks, workers));

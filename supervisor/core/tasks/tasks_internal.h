@@ -44,6 +44,8 @@ void tasks_finish(struct tasks *, struct delivery *, struct ending);
 void tasks_release_delivery(struct tasks *, struct delivery *);
 /* Give the task up, however many attempts are left; the delivery moves in. */
 void tasks_give_up(struct tasks *, struct delivery *, enum reason);
+/* Settle a task that a throttle refuses; the delivery moves in. */
+void tasks_settle_refused(struct tasks *, struct delivery *, const struct decision *);
 /* Drop the task by command; the delivery moves in. */
 void tasks_discard(struct tasks *, struct delivery *);
 

@@ -20,6 +20,7 @@ struct throttle {
 	struct throttle_figures figures;
 	uint64_t hash_seed;
 	uint64_t starts;
+	uint32_t changes; /* of figures */
 	struct number_table by_key;
 	struct link charged;  /* windows, since the last turn ended */
 	struct link by_start; /* windows, the one whose latest start is the oldest first; before
@@ -83,6 +84,12 @@ void throttle_configure(struct throttle *throttle, const struct throttle_figures
 	assert(figures->period > 0);
 	assert(figures->max_keys > 0 && figures->max_keys <= THROTTLE_KEYS_MAX);
 	throttle->figures = *figures;
+	throttle->changes++;
+}
+
+uint32_t throttle_changes(const struct throttle *throttle)
+{
+	return throttle->changes;
 }
 
 /* ---------- windows ---------- */

@@ -37,6 +37,9 @@ void throttle_free(struct throttle *);
  * as late as it can have been. */
 void throttle_configure(struct throttle *, const struct throttle_figures *);
 
+/* How often throttle_configure was called: what waits asks again when that changes. */
+uint32_t throttle_changes(const struct throttle *);
+
 /* The number that stands for a key. The key itself is not kept: two keys with the same number,
  * if that ever happens, share a limit. */
 uint64_t throttle_key(const struct throttle *, struct text);

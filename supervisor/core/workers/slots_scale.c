@@ -332,7 +332,7 @@ void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 		.concurrency = slots->dispatch->concurrency,
 		.is_any_idle = dispatch_has_place(slots->dispatch),
 		.is_full = is_window_full,
-		.suspects = slots->dispatch->suspect_count,
+		.suspects = dispatch_suspects(slots->dispatch),
 		.may_shrink =
 			slots->roll.state == REPLACE_OFF && slots->dispatch->suspect_count == 0,
 	};

@@ -149,7 +149,7 @@ static void do_window(void *io, uint32_t window)
 
 static const struct effects effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
 	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_hand_over, do_window,
-	do_hand_over};
+	do_hand_over, NULL};
 
 static void on_log_line(void *ctx, enum log_level level, const char *words)
 {

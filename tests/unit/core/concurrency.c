@@ -1,9 +1,10 @@
 /* Several tasks at once in one worker: ids, limits of each task, and the number of workers. */
+#include "core/by_load.h"
 #include "core/pool_facts.h"
-#include "core/tasks/by_load.h"
-#include "core/tasks/dispatch.h"
+#include "core/tasks/dispatch_internal.h"
 #include "unit/support/core/memory.h"
 #include "unit/support/core/rig.h"
+
 #include <limits.h>
 
 START_TEST(answers_come_in_any_order)

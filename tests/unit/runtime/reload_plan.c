@@ -98,8 +98,10 @@ static void expect_plan(const char *yaml, const char *expected)
 	config_free(other);
 }
 
-#define ERP     "{name: erp, limit: 5, period: 1s}"
-#define TENANT  "{name: tenant, limit: 5, period: 1s, key: 'header:tenant'}"
+#define ERP    "{name: erp, limit: 5, period: 1s}"
+#define TENANT "{name: tenant, limit: 5, period: 1s, key: 'header:tenant'}"
+#define ROUTED                                                                                     \
+	"throttles: [" ERP ", {name: route, limit: 5, period: 1s, key: routing_key}]\npools:\n"
 #define DEFINED "throttles: [" ERP ", " TENANT "]\npools:\n"
 
 #define POOL(name, more) "- {name: " name ", queue: q, command: w, workers: 1" more "}\n"
@@ -136,7 +138,8 @@ static const struct {
 		"pools: [{name: a, queue: q, command: [w, new], workers: 1, env: {KEY: new}}]\n",
 		"a restarting: command, env\nneeds_restart: broker.url\n"},
 
-	/* Figures hold at once; a task in hand has the keys that it had when it came. */
+	/* Figures hold at once; a key that moves replaces the pool, and so does a throttle for
+	 * which a task in hand may have no key. */
 	{"throttles: [" ERP "]\npools:\n" POOL("a", ", throttle: [erp]") POOL("b", ""),
 		"throttles: [{name: erp, limit: 6, period: 2s, when_exceeded: reply}]\npools:\n" POOL(
 			"a", ", throttle: [erp]") POOL("b", ""),
@@ -151,10 +154,17 @@ static const struct {
 	{DEFINED POOL("a", ", throttle: [tenant, erp]"), DEFINED POOL("a", ", throttle: [tenant]"),
 		"a changed: throttle [tenant, erp] -> [tenant]\n"},
 	{DEFINED POOL("a", ""), DEFINED POOL("a", ", throttle: [tenant]"),
-		"a replaced: pipeline auto -> 1, throttle [] -> [tenant]\n"},
+		"a changed: pipeline auto -> 1, throttle [] -> [tenant]\n"},
 	{DEFINED POOL("a", ", throttle: [tenant, erp]"),
 		DEFINED POOL("a", ", throttle: [erp, tenant]"),
-		"a replaced: throttle [tenant, erp] -> [erp, tenant]\n"},
+		"a changed: throttle [tenant, erp] -> [erp, tenant]\n"},
+	{ROUTED POOL("a", ", properties: true, throttle: [erp]"),
+		ROUTED POOL("a", ", properties: true, throttle: [erp, route]"),
+		"a changed: throttle [erp] -> [erp, route]\n"},
+	{ROUTED POOL("a", ", throttle: [erp]"), ROUTED POOL("a", ", throttle: [erp, route]"),
+		"a replaced: throttle [erp] -> [erp, route]\n"},
+	{ROUTED POOL("a", ", throttle: [erp, route]"), ROUTED POOL("a", ", throttle: [route]"),
+		"a changed: throttle [erp, route] -> [route]\n"},
 	{DEFINED POOL("a", ", throttle: [erp, tenant]"),
 		"throttles: [" ERP
 		", {name: other, limit: 1, period: 1s}]\npools:\n" POOL("a", ", throttle: [erp]"),

@@ -141,4 +141,4 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 const struct effects chance_effects = {on_send, on_ack, on_reject, on_publish, on_source, on_slot,
-	on_ask, on_is_same, on_allow_slots, on_waited, on_tell, NULL, NULL, NULL};
+	on_ask, on_is_same, on_allow_slots, on_waited, on_tell, NULL, NULL, NULL, NULL};

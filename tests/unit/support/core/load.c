@@ -132,7 +132,7 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 static const struct effects effects = {on_send, on_ack, on_reject, on_publish, on_source, on_slot,
-	on_ask, on_is_same, on_allow_slots, on_waited, on_tell, NULL, NULL, NULL};
+	on_ask, on_is_same, on_allow_slots, on_waited, on_tell, NULL, NULL, NULL, NULL};
 
 /* ---------- the world ---------- */
 

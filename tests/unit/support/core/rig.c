@@ -51,7 +51,8 @@ static void rig_on_reject(void *io, uint64_t tag, enum reject how)
 
 static void rig_on_publish(void *io, const struct parcel *parcel)
 {
-	static const char *const kinds[] = {"reply", "hand-back", "retry", "dead", "renew"};
+	static const char *const kinds[] = {
+		"reply", "hand-back", "retry", "dead", "renew", "postpone", "refuse"};
 	struct rig *rig = io;
 	rig_separate(rig->done);
 	rig_note(rig->done, "publish %llu %s %llu", (unsigned long long)parcel->seq.number,
@@ -232,7 +233,9 @@ void rig_turn(struct rig *rig)
 {
 	if (starts_look_at(&rig->starts) <= rig->now)
 		starts_look(&rig->starts, rig->now, rig->is_busy ? 0 : RIG_PROCESSORS * rig->now);
-	rig_step(rig, (struct event){.kind = TURN_END, .arrived_after = rig->arrived_after});
+	rig_step(rig, (struct event){.kind = TURN_END,
+			      .arrived_after = rig->arrived_after,
+			      .boot = rig->now + rig->suspended});
 }
 
 void rig_wait(struct rig *rig, mtime span)

@@ -22,6 +22,7 @@ struct rig {
 	uint32_t asks;         /* requests about tasks so far */
 	bool is_unaudited;     /* no pool_audit after each step: it is quadratic in sessions */
 	mtime arrived_after;   /* of answers and turns (core/event.h) */
+	mtime suspended;       /* the machine was, for so long: throttles count it */
 	uint16_t slots_max;    /* the maximum of slots; 0: none */
 	struct starts starts;  /* of RIG_PROCESSORS */
 	uint64_t last_task_id;

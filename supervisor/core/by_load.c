@@ -1,4 +1,4 @@
-#include "core/tasks/by_load.h"
+#include "core/by_load.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Pipes by the number of their tasks; the least loaded one in O(1). Layer: core. A list for each
  * load, and bits in two levels for the lists that are not empty. */
-#ifndef CORE_TASKS_BY_LOAD_H
-#define CORE_TASKS_BY_LOAD_H
+#ifndef CORE_BY_LOAD_H
+#define CORE_BY_LOAD_H
 
 #include "core/pool_config.h"
 #include "core/tasks/pipe.h"

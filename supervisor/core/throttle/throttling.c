@@ -1,0 +1,418 @@
+#include "core/throttle/throttling.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* The two clocks are not read at the same moment, so a smaller difference shows no suspension. */
+#define SUSPENSION_MIN (10 * MTIME_MS)
+/* A throttle lets a task start from time to time, and still holds back what is behind it. */
+#define BREAK_MAX MTIME_SECOND
+
+/* ---------- the list of throttles ---------- */
+
+static uint32_t count_changes(const struct throttling *throttling)
+{
+	uint32_t changes = 0;
+	for (uint32_t i = 0; i < throttling->passes.count; i++)
+		changes += throttle_changes(throttling->passes.of[i].throttle);
+	return changes;
+}
+
+static void read_list(struct throttling *throttling)
+{
+	const struct pool_config *config = throttling->config;
+	throttling->passes = (struct passes){.count = config->throttle_count};
+	for (uint32_t i = 0; i < config->throttle_count; i++)
+		throttling->passes.of[i].throttle = config->throttles[i].throttle;
+	throttling->changes = count_changes(throttling);
+}
+
+enum rc throttling_init(struct throttling *throttling, const struct pool_config *config,
+	const struct effects *effects, void *io)
+{
+	*throttling = (struct throttling){.config = config,
+		.effects = effects,
+		.io = io,
+		.half = 1,
+		.ahead = MTIME_NEVER,
+		.held_back_at = INT64_MIN};
+	list_init(&throttling->due);
+	list_init(&throttling->waiting);
+	read_list(throttling);
+	return number_table_init(&throttling->by_number);
+}
+
+/* ---------- groups ---------- */
+
+static uint64_t number_of(uint32_t throttle, uint64_t key)
+{
+	uint64_t number = key ^ (uint64_t)throttle << 62;
+	return number ? number : UINT64_MAX;
+}
+
+static struct throttle_group *group_of_number(const struct throttling *throttling, uint64_t number)
+{
+	struct numbered *found = number_table_find(&throttling->by_number, number);
+	return found ? CONTAINER_OF(found, struct throttle_group, number) : NULL;
+}
+
+static struct throttle_group *group_of_place(const struct link *place)
+{
+	return place ? CONTAINER_OF(place, struct throttle_group, place) : NULL;
+}
+
+static struct delivery *group_first(const struct throttle_group *group)
+{
+	return CONTAINER_OF(group->tasks.next, struct delivery, place);
+}
+
+static bool group_is_due(const struct throttle_group *group)
+{
+	return group->timer.at == MTIME_NEVER;
+}
+
+/* NULL: out of memory. */
+static struct throttle_group *group_new(struct throttling *throttling, uint64_t number)
+{
+	uint32_t count = (uint32_t)throttling->by_number.count;
+	if (timers_reserve(&throttling->timers, count + 1) != RC_OK)
+		return NULL;
+	struct throttle_group *group = calloc(1, sizeof *group);
+	if (!group)
+		return NULL;
+	list_init(&group->tasks);
+	list_init(&group->place);
+	number_table_add(&throttling->by_number, &group->number, number);
+	list_append(&throttling->due, &group->place);
+	throttling->due_count++;
+	group->timer.at = MTIME_NEVER;
+	return group;
+}
+
+static void group_end(struct throttling *throttling, struct throttle_group *group)
+{
+	throttling->due_count -= group_is_due(group);
+	timers_set(&throttling->timers, &group->timer, MTIME_NEVER);
+	number_table_remove(&throttling->by_number, &group->number);
+	list_remove(&group->place);
+	free(group);
+}
+
+static void group_wait(struct throttling *throttling, struct throttle_group *group, mtime until)
+{
+	throttling->due_count -= group_is_due(group);
+	timers_set(&throttling->timers, &group->timer, until);
+	list_remove(&group->place);
+	list_append(&throttling->waiting, &group->place);
+}
+
+static void group_wake(struct throttling *throttling, struct throttle_group *group)
+{
+	timers_set(&throttling->timers, &group->timer, MTIME_NEVER);
+	list_remove(&group->place);
+	list_append(&throttling->due, &group->place);
+	throttling->due_count++;
+}
+
+/* One that comes back from a worker is older than those that wait. */
+static void group_add(
+	struct throttling *throttling, struct throttle_group *group, struct delivery *delivery)
+{
+	bool is_older = !list_is_empty(&group->tasks) && delivery->tag < group_first(group)->tag;
+	list_remove(&delivery->place);
+	if (is_older)
+		list_prepend(&group->tasks, &delivery->place);
+	else
+		list_append(&group->tasks, &delivery->place);
+	delivery->group = group;
+	throttling->in_groups++;
+}
+
+/* There is space or credit again. */
+static void end_hold_for_credit(struct throttling *throttling)
+{
+	if (throttling->queued.needs_credit)
+		throttling->queued = (struct throttle_hold){0};
+}
+
+/* Those that are due take turns. */
+void throttling_remove(struct throttling *throttling, struct delivery *delivery)
+{
+	struct throttle_group *group = delivery->group;
+	list_remove(&delivery->place);
+	delivery->group = NULL;
+	throttling->in_groups--;
+	end_hold_for_credit(throttling);
+	if (list_is_empty(&group->tasks)) {
+		group_end(throttling, group);
+	} else if (group_is_due(group)) {
+		list_remove(&group->place);
+		list_append(&throttling->due, &group->place);
+	}
+}
+
+struct delivery *throttling_due(const struct throttling *throttling)
+{
+	struct throttle_group *group = group_of_place(list_first(&throttling->due));
+	return group ? group_first(group) : NULL;
+}
+
+struct delivery *throttling_first(const struct throttling *throttling)
+{
+	struct throttle_group *group = group_of_place(list_first(&throttling->waiting));
+	return group ? group_first(group) : throttling_due(throttling);
+}
+
+static void end_group_of(struct throttling *throttling, struct link *place, struct link *queued)
+{
+	struct throttle_group *group = group_of_place(place);
+	while (!list_is_empty(&group->tasks)) {
+		struct link *last = group->tasks.prev;
+		CONTAINER_OF(last, struct delivery, place)->group = NULL;
+		list_remove(last);
+		list_prepend(queued, last);
+	}
+	group_end(throttling, group);
+}
+
+void throttling_configure(struct throttling *throttling, struct link *queued)
+{
+	struct link *place;
+	while ((place = list_first(&throttling->waiting)) || (place = list_first(&throttling->due)))
+		end_group_of(throttling, place, queued);
+	throttling->in_groups = 0;
+	throttling->queued = throttling->suspects = throttling->all = (struct throttle_hold){0};
+	throttling->list++;
+	read_list(throttling);
+	if (throttling_is_on(throttling))
+		return;
+	throttling->holds_back = false;
+	throttling->held_back_at = INT64_MIN;
+}
+
+void throttling_release(struct throttling *throttling)
+{
+	struct link *place;
+	while ((place = list_first(&throttling->waiting)) || (place = list_first(&throttling->due)))
+		group_end(throttling, group_of_place(place));
+	timers_release(&throttling->timers);
+	number_table_release(&throttling->by_number);
+}
+
+/* ---------- the turn ---------- */
+
+static void end_hold_if_over(struct throttle_hold *hold, mtime now)
+{
+	if (hold->needs_credit || hold->until <= now)
+		*hold = (struct throttle_hold){0};
+}
+
+static bool was_suspended(struct throttling *throttling, mtime now)
+{
+	mtime ahead = throttling->boot - now;
+	bool is_first = throttling->ahead == MTIME_NEVER;
+	bool has_jumped = !is_first && ahead >= throttling->ahead + SUSPENSION_MIN;
+	if (is_first || has_jumped)
+		throttling->ahead = ahead;
+	return has_jumped;
+}
+
+bool throttling_begin_turn(struct throttling *throttling, uint32_t window, mtime boot, mtime now)
+{
+	uint32_t changes = count_changes(throttling);
+	throttling->boot = boot;
+	throttling->half = window > 3 ? window / 2 : 1;
+	bool asks_again = was_suspended(throttling, now) || changes != throttling->changes;
+	throttling->changes = changes;
+	mtime over = asks_again ? MTIME_NEVER : now;
+	struct timer *first;
+	while ((first = timers_first(&throttling->timers)) && first->at <= over)
+		group_wake(throttling, CONTAINER_OF(first, struct throttle_group, timer));
+	end_hold_if_over(&throttling->queued, over);
+	end_hold_if_over(&throttling->suspects, over);
+	throttling->all = (struct throttle_hold){0};
+	return asks_again;
+}
+
+mtime throttling_deadline(const struct throttling *throttling)
+{
+	mtime deadline = timers_deadline(&throttling->timers);
+	if (throttling->queued.first)
+		deadline = mtime_min(deadline, throttling->queued.until);
+	if (throttling->suspects.first)
+		deadline = mtime_min(deadline, throttling->suspects.until);
+	if (throttling->all.until)
+		deadline = mtime_min(deadline, throttling->all.until);
+	return deadline;
+}
+
+/* The most important first. */
+static const char *holder_of(const struct throttling *throttling)
+{
+	if (throttling->all.until)
+		return throttling->all.by;
+	if (throttling->queued.first)
+		return throttling->queued.by;
+	return throttling->suspects.first ? throttling->suspects.by : throttling->by;
+}
+
+static bool is_in_break(const struct throttling *throttling, mtime now)
+{
+	return throttling->held_back_at != INT64_MIN && now - throttling->held_back_at <= BREAK_MAX;
+}
+
+void throttling_end_turn(struct throttling *throttling, uint32_t waiting, mtime now)
+{
+	bool holds_back = waiting > 0;
+	if (holds_back && !throttling->holds_back && !is_in_break(throttling, now))
+		throttling->held_back_from = now;
+	if (holds_back)
+		throttling->holder = holder_of(throttling);
+	if (holds_back || throttling->holds_back)
+		throttling->held_back_at = now;
+	throttling->holds_back = holds_back;
+}
+
+mtime throttling_since(const struct throttling *throttling, mtime now)
+{
+	bool is_held_back = throttling->holds_back || is_in_break(throttling, now);
+	return is_held_back ? throttling->held_back_from : MTIME_NEVER;
+}
+
+/* ---------- may it start? ---------- */
+
+/* The number of the throttle with a group that the task, which is in none, must wait behind; count:
+ * there is none. If its caller is told, it does not wait. */
+static uint32_t find_group_before(
+	const struct throttling *throttling, const struct delivery *delivery)
+{
+	const struct pool_config *config = throttling->config;
+	struct decision decision;
+	uint32_t count = throttling->passes.count;
+	if (throttling->in_groups == 0 || delivery->session || delivery->group)
+		return count;
+	for (uint32_t i = 0; i < count; i++)
+		if (config->throttles[i].has_key &&
+			group_of_number(throttling, number_of(i, delivery->throttle_keys[i])) &&
+			!settle_throttled(&config->policy, delivery, config->throttles[i].excess, 0,
+				&decision))
+			return i;
+	return count;
+}
+
+/* Ask the throttles. Return as passes_ask; *ret_wait: how long it has to wait. */
+static uint32_t ask_throttles(
+	struct throttling *throttling, const struct delivery *delivery, mtime *ret_wait)
+{
+	struct passes *passes = &throttling->passes;
+	mtime at = 0;
+	for (uint32_t i = 0; i < passes->count; i++)
+		passes->of[i].key = delivery->throttle_keys[i];
+	uint32_t refuses = passes_ask(passes, throttling->boot, &at);
+	*ret_wait = at - throttling->boot;
+	return refuses;
+}
+
+static enum throttling_answer postpone(struct throttling *throttling, mtime wait)
+{
+	throttling->credit--;
+	throttling->decision = settle_postpone(wait);
+	throttling->decision.what = throttling->by;
+	return THROTTLING_SETTLES;
+}
+
+/* It goes into the group of this number, or stays in it; or nothing more of the queue is chosen. */
+static enum throttling_answer wait_in_group(struct throttling *throttling,
+	struct delivery *delivery, uint64_t number, mtime wait, mtime now)
+{
+	bool is_in_any = delivery->group != NULL;
+	mtime since = is_in_any ? delivery->throttled_at : now;
+	bool is_full = !is_in_any && throttling->in_groups >= throttling->half;
+	bool is_too_long = wait > THROTTLING_WAIT_MAX - (now - since);
+	if ((is_full || is_too_long) && throttling->credit > 0)
+		return postpone(throttling, wait);
+	if (is_full)
+		return THROTTLING_HOLDS;
+	mtime until = mtime_after(now, mtime_min(wait, THROTTLING_WAIT_MAX));
+	struct throttle_group *group = group_of_number(throttling, number);
+	bool is_new = !group;
+	if (is_new && !(group = group_new(throttling, number))) {
+		throttling->until = mtime_after(now, THROTTLE_MEMORY_WAIT);
+		if (!is_in_any)
+			return THROTTLING_HOLDS;
+		group_wait(throttling, delivery->group, throttling->until);
+		return THROTTLING_WAITS;
+	}
+	if (group != delivery->group) {
+		if (is_in_any)
+			throttling_remove(throttling, delivery);
+		group_add(throttling, group, delivery);
+		delivery->throttled_at = since;
+	}
+	/* Those behind it wait at least as long. */
+	if (is_new || group_first(group) == delivery)
+		group_wait(throttling, group, until);
+	return THROTTLING_WAITS;
+}
+
+static enum throttling_answer wait_behind(
+	struct throttling *throttling, struct delivery *delivery, uint32_t throttle, mtime now)
+{
+	uint64_t number = number_of(throttle, delivery->throttle_keys[throttle]);
+	const struct throttle_group *group = group_of_number(throttling, number);
+	mtime wait = group_is_due(group) ? 0 : group->timer.at - now;
+	throttling->by = throttling->config->throttles[throttle].name;
+	throttling->until = mtime_after(now, mtime_max(wait, 1));
+	return wait_in_group(throttling, delivery, number, mtime_max(wait, 1), now);
+}
+
+static enum throttling_answer refuse(struct throttling *throttling, struct delivery *delivery,
+	uint32_t refuses, bool keeps_place, mtime wait, mtime now)
+{
+	const struct pool_throttle *throttle = &throttling->config->throttles[refuses];
+	throttling->by = throttle->name;
+	throttling->until = mtime_after(now, wait);
+	if (settle_throttled(&throttling->config->policy, delivery, throttle->excess, wait,
+		    &throttling->decision)) {
+		if (throttling->decision.parcel == PARCEL_REFUSAL)
+			throttling->decision.what = throttle->name;
+		return THROTTLING_SETTLES;
+	}
+	if (!throttle->has_key) {
+		throttling->all.until = throttling->until;
+		throttling->all.by = throttle->name;
+		return THROTTLING_STOPS;
+	}
+	if (keeps_place)
+		return THROTTLING_HOLDS;
+	if (delivery->session)
+		return THROTTLING_PARKS;
+	return wait_in_group(throttling, delivery,
+		number_of(refuses, delivery->throttle_keys[refuses]), wait, now);
+}
+
+enum throttling_answer throttling_ask(
+	struct throttling *throttling, struct delivery *delivery, bool keeps_place, mtime now)
+{
+	mtime wait;
+	uint32_t count = throttling->passes.count;
+	if (delivery->keys_for != throttling->list) {
+		throttling->effects->find_throttle_keys(throttling->io, delivery);
+		delivery->keys_for = throttling->list;
+	}
+	uint32_t before = keeps_place ? count : find_group_before(throttling, delivery);
+	if (before < count)
+		return wait_behind(throttling, delivery, before, now);
+	uint32_t refuses = ask_throttles(throttling, delivery, &wait);
+	if (refuses == count)
+		return THROTTLING_STARTS;
+	return refuse(throttling, delivery, refuses, keeps_place, wait, now);
+}
+
+void throttling_started(struct throttling *throttling)
+{
+	passes_charge(&throttling->passes, throttling->boot);
+	if (throttling->credit < throttling->half)
+		throttling->credit++;
+	end_hold_for_credit(throttling);
+}
