@@ -178,6 +178,15 @@ static void rig_on_hand_over(void *io, const struct session_handover *handover)
 			(long long)(handover->wait / MTIME_MS));
 }
 
+/* The keys for the second throttle of before. */
+static void rig_find_throttle_keys(void *io, struct delivery *delivery)
+{
+	struct rig *rig = io;
+	rig_separate(rig->done);
+	rig_note(rig->done, "keys %llu", (unsigned long long)delivery->tag);
+	delivery->throttle_keys[0] = delivery->throttle_keys[1];
+}
+
 const struct effects rig_effects = {
 	.send = rig_on_send,
 	.ack = rig_on_ack,
@@ -193,6 +202,7 @@ const struct effects rig_effects = {
 	.hand_over = rig_on_hand_over,
 	.window = rig_on_window,
 	.name = rig_on_name,
+	.find_throttle_keys = rig_find_throttle_keys,
 };
 
 struct pool_config rig_config(uint16_t workers, uint16_t pipeline)

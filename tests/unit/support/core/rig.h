@@ -2,7 +2,8 @@
  * function for each event. The effects are compared as text: "spawn 0.1" is slot 0, life 1; "send
  * 0:7" is tag 7 to slot 0, "send 0:7/2" its second attempt; "ack 7*" is a multiple one; "publish 3
  * reply 7" is number 3, for tag 7; "retry 7 after 1000" has that delay in ms, "dead 7 'oops'"
- * has a last line of stderr. pool_audit runs after every step. */
+ * has a last line of stderr; "keys 7": the keys for throttles are those of the second throttle from
+ * now on. pool_audit runs after every step. */
 #ifndef UNIT_RIG_H
 #define UNIT_RIG_H
 

@@ -42,6 +42,7 @@ void throttled_add(
 struct pool_config throttled_config(uint16_t workers, struct throttle *of, bool has_key)
 {
 	struct pool_config config = rig_config(workers, 1);
+	config.hard_limit = MTIME_NEVER;
 	throttled_add(&config, of, has_key, THROTTLE_DELAY);
 	return config;
 }

@@ -20,7 +20,8 @@ struct throttle *throttled_new(uint32_t limit);
 void throttled_set(struct throttle *, uint32_t limit, mtime period);
 /* Append it to the list. names: the first is "t0". */
 void throttled_add(struct pool_config *, struct throttle *, bool has_key, enum throttle_excess);
-/* A pool with so many workers, and this throttle that delays; a prefetch of 8. */
+/* A pool with so many workers, and this throttle that delays; a prefetch of 8, and no hard
+ * limit. */
 struct pool_config throttled_config(uint16_t workers, struct throttle *, bool has_key);
 /* Deliver the messages; end the turn. */
 void throttled_deliver_only(struct rig *, const char *messages);
