@@ -110,6 +110,7 @@ struct delivery {
 	struct throttle_group *group;       /* QUEUED: that it waits in, or NULL */
 	mtime throttled_at;                 /* it waits in groups since then */
 	uint32_t keys_for;                  /* the list of throttles that its keys are for */
+	bool was_delayed;                   /* it had to wait for one */
 	uint64_t throttle_keys[PASSES_MAX]; /* for each throttle of its pool: see throttle_ask */
 	uint8_t bytes[];
 };

@@ -19,7 +19,7 @@ struct window {
 struct throttle {
 	struct throttle_figures figures;
 	uint64_t hash_seed;
-	uint64_t starts;
+	uint64_t starts, delays;
 	uint32_t changes; /* of figures */
 	struct number_table by_key;
 	struct link charged;  /* windows, since the last turn ended */
@@ -257,6 +257,16 @@ uint32_t throttle_keys(const struct throttle *throttle)
 uint64_t throttle_starts(const struct throttle *throttle)
 {
 	return throttle->starts;
+}
+
+void throttle_count_delay(struct throttle *throttle)
+{
+	throttle->delays++;
+}
+
+uint64_t throttle_delays(const struct throttle *throttle)
+{
+	return throttle->delays;
 }
 
 mtime throttle_wait(const struct throttle *throttle, mtime now)

@@ -75,6 +75,9 @@ const struct throttle_figures *throttle_figures(const struct throttle *);
 /* Keys that are remembered; starts charged since throttle_new. */
 uint32_t throttle_keys(const struct throttle *);
 uint64_t throttle_starts(const struct throttle *);
+/* A task had to wait because of it; how many did. */
+void throttle_count_delay(struct throttle *);
+uint64_t throttle_delays(const struct throttle *);
 /* How long a task without the key would have to wait; 0: it may start. */
 mtime throttle_wait(const struct throttle *, mtime now);
 /* The starts of all keys in their windows. False: more than keys_max keys have one. */

@@ -391,22 +391,37 @@ static enum throttling_answer refuse(struct throttling *throttling, struct deliv
 		number_of(refuses, delivery->throttle_keys[refuses]), wait, now);
 }
 
+static void count_delay(struct throttling *throttling, struct delivery *delivery, uint32_t refuses)
+{
+	if (delivery->was_delayed)
+		return;
+	delivery->was_delayed = true;
+	throttling->delays++;
+	throttle_count_delay(throttling->passes.of[refuses].throttle);
+}
+
 enum throttling_answer throttling_ask(
 	struct throttling *throttling, struct delivery *delivery, bool keeps_place, mtime now)
 {
+	enum throttling_answer answer;
 	mtime wait;
 	uint32_t count = throttling->passes.count;
 	if (delivery->keys_for != throttling->list) {
 		throttling->effects->find_throttle_keys(throttling->io, delivery);
 		delivery->keys_for = throttling->list;
 	}
-	uint32_t before = keeps_place ? count : find_group_before(throttling, delivery);
-	if (before < count)
-		return wait_behind(throttling, delivery, before, now);
-	uint32_t refuses = ask_throttles(throttling, delivery, &wait);
-	if (refuses == count)
-		return THROTTLING_STARTS;
-	return refuse(throttling, delivery, refuses, keeps_place, wait, now);
+	uint32_t refuses = keeps_place ? count : find_group_before(throttling, delivery);
+	if (refuses < count) {
+		answer = wait_behind(throttling, delivery, refuses, now);
+	} else {
+		refuses = ask_throttles(throttling, delivery, &wait);
+		if (refuses == count)
+			return THROTTLING_STARTS;
+		answer = refuse(throttling, delivery, refuses, keeps_place, wait, now);
+	}
+	if (answer != THROTTLING_SETTLES)
+		count_delay(throttling, delivery, refuses);
+	return answer;
 }
 
 void throttling_started(struct throttling *throttling)

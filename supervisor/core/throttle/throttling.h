@@ -66,6 +66,7 @@ struct throttling {
 	mtime held_back_at;   /* the latest time */
 	mtime held_back_from; /* since then, with short breaks */
 	const char *holder;
+	uint64_t delays; /* tasks that had to wait, each once */
 };
 
 /* RC_MEMORY. */
