@@ -18,21 +18,41 @@
 
 /* ---------- figures ---------- */
 
+/* The pools have its name from it. */
+static int64_t waiting_for(const struct supervisor_view *view, const struct named_throttle *named)
+{
+	const struct pool_runtime *runtime;
+	int64_t waiting = 0;
+
+	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));) {
+		struct pool_facts facts = pool_facts(runtime->pool);
+		waiting += facts.throttled_by == named->name ? facts.throttled : 0;
+	}
+	return waiting;
+}
+
 static struct throttle_view view_of(
-	const struct throttles *throttles, const struct named_throttle *named)
+	const struct supervisor_view *view, const struct named_throttle *named)
 {
 	const struct throttle *throttle = named->throttle;
+	const struct throttle_figures *figures = throttle_figures(throttle);
 	mtime now = throttles_now();
-	uint32_t keys_max = (uint32_t)(KEYS_COUNTED_MAX / throttles->count);
+	uint32_t keys_max = (uint32_t)(KEYS_COUNTED_MAX / view->throttles->count);
 	uint64_t in_windows;
 	bool is_counted = throttle_in_windows(throttle, now, keys_max, &in_windows);
 
 	return (struct throttle_view){.named = named,
-		.figures = *throttle_figures(throttle),
-		.in_windows = is_counted ? (int64_t)in_windows : MTIME_NEVER,
+		.period = figures->period,
 		.retry_after = named->key ? MTIME_NEVER : throttle_wait(throttle, now),
+		.limit = figures->limit,
+		.max_keys = figures->max_keys,
+		.in_windows = is_counted ? (int64_t)in_windows : MTIME_NEVER,
 		.keys = throttle_keys(throttle),
-		.starts = throttle_starts(throttle)};
+		.waiting = waiting_for(view, named),
+		.starts = (int64_t)throttle_starts(throttle),
+		.delayed = (int64_t)throttle_delays(throttle),
+		.postponed = (int64_t)named->postponed,
+		.refused = (int64_t)named->refused};
 }
 
 bool throttle_view_next(
@@ -44,7 +64,7 @@ bool throttle_view_next(
 		const struct named_throttle *named = throttles->list[(*place)++];
 		if (!throttles_is_latest(throttles, named))
 			continue;
-		*ret = view_of(throttles, named);
+		*ret = view_of(view, named);
 		return true;
 	}
 	return false;
@@ -109,30 +129,36 @@ static json_t *json_of_period(mtime period)
 	return json;
 }
 
-static json_t *json_of_figures(const struct throttle_figures *figures)
+static json_t *json_of_figures(int64_t limit, mtime period)
 {
-	return json_pack("{s:I, s:o, s:o}", "limit", (json_int_t)figures->limit, "period",
-		json_of_period(figures->period), "period_s", control_json_span(figures->period));
+	return json_pack("{s:I, s:o, s:o}", "limit", (json_int_t)limit, "period",
+		json_of_period(period), "period_s", control_json_span(period));
+}
+
+static json_t *json_of_count(int64_t count)
+{
+	return count == MTIME_NEVER ? json_null() : json_integer(count);
 }
 
 static json_t *json_of_throttle(
 	const struct supervisor_view *view, const struct throttle_view *throttle)
 {
 	const struct named_throttle *named = throttle->named;
-	json_t *json = json_of_figures(&throttle->figures);
+	json_t *json = json_of_figures(throttle->limit, throttle->period);
 	json_t *more = json_pack(
-		"{s:o, s:o, s:s, s:o, s:I, s:s, s:o, s:o, s:o, s:I, s:{s:I, s:I, s:I}}", "name",
-		json_text(text_from(named->name)), "configured",
-		json_of_figures(&named->configured), "scope", scope_name(named->scope), "key",
+		"{s:o, s:o, s:s, s:o, s:I, s:s, s:o, s:o, s:I, s:o, s:I, s:{s:I, s:I, s:I, s:I}}",
+		"name", json_text(text_from(named->name)), "configured",
+		json_of_figures(named->configured.limit, named->configured.period), "scope",
+		scope_name(named->scope), "key",
 		named->key ? json_text(text_from(named->key)) : json_null(), "max_keys",
-		(json_int_t)throttle->figures.max_keys, "when_exceeded",
+		(json_int_t)throttle->max_keys, "when_exceeded",
 		exceeded_name(named->when_exceeded), "pools", json_of_pools(view, named),
-		"starts_in_window",
-		throttle->in_windows == MTIME_NEVER ? json_null()
-						    : json_integer(throttle->in_windows),
-		"retry_after_s", control_json_span(throttle->retry_after), "keys",
-		(json_int_t)throttle->keys, "totals", "starts", (json_int_t)throttle->starts,
-		"postponed", (json_int_t)named->postponed, "refused", (json_int_t)named->refused);
+		"starts_in_window", json_of_count(throttle->in_windows), "waiting",
+		(json_int_t)throttle->waiting, "retry_after_s",
+		control_json_span(throttle->retry_after), "keys", (json_int_t)throttle->keys,
+		"totals", "starts", (json_int_t)throttle->starts, "delayed",
+		(json_int_t)throttle->delayed, "postponed", (json_int_t)throttle->postponed,
+		"refused", (json_int_t)throttle->refused);
 
 	if (json && more && json_object_update(json, more) == 0) {
 		json_decref(more);
@@ -219,7 +245,7 @@ static void log_change(const struct named_throttle *named, const struct throttle
 static void answer_one(const struct supervisor_view *view, const struct http_request *request,
 	const struct named_throttle *named)
 {
-	struct throttle_view throttle = view_of(view->throttles, named);
+	struct throttle_view throttle = view_of(view, named);
 
 	control_answer_json(
 		request, 200, json_pack("{s:[o]}", "throttles", json_of_throttle(view, &throttle)));
