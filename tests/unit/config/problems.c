@@ -328,6 +328,9 @@ static const struct {
 	{TEXT("pools:\n \t- queue: q\n"),
 		":2: not YAML: found character that cannot start any token, while scanning for the "
 		"next token (a tab? YAML is indented with blanks)"},
+	/* on a line that is one only for YAML */
+	{TEXT("a: [\r\r"), ":3: not YAML: did not find expected node content, while parsing a flow "
+			   "node in what begins on line 1"},
 	{TEXT("a: [1,\n2,\nb: 3\n"),
 		":4: not YAML: did not find expected ',' or ']', while parsing a flow sequence that "
 		"begins on line 1"},

@@ -199,6 +199,69 @@ START_TEST(one_attempt_means_no_retry)
 }
 END_TEST
 
+#define WAIT (1500 * MTIME_MS + 1)
+
+static const struct throttled_row {
+	enum throttle_excess excess;
+	const char *reply_to;
+	bool has_session, blocks, by_broker, waits;
+	struct decision wanted;
+} throttled_rows[] = {
+	{THROTTLE_DELAY, "calls", .waits = true},
+	{THROTTLE_REPLY, "", .waits = true},
+	{THROTTLE_REPLY, "others", .waits = true}, /* is not allowed */
+	{THROTTLE_REPLY, "calls",
+		.wanted = {.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REFUSAL, .delay = WAIT}},
+	{THROTTLE_REPLY, "calls", .has_session = true, .blocks = true,
+		.wanted = {.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REFUSAL, .delay = WAIT}},
+	{THROTTLE_DEAD_LETTER, "calls", DEAD(REASON_THROTTLED)},
+	{THROTTLE_DEAD_LETTER, "calls", .by_broker = true, REJECT(REASON_THROTTLED)},
+	{THROTTLE_DEAD_LETTER, "calls", .blocks = true, DEAD(REASON_THROTTLED)},
+	{THROTTLE_DEAD_LETTER, "calls", .has_session = true, DEAD(REASON_THROTTLED)},
+	{THROTTLE_DEAD_LETTER, "calls", .has_session = true, .blocks = true,
+		.wanted = {.verdict = VERDICT_BLOCK, .reason = REASON_THROTTLED}},
+};
+
+START_TEST(a_throttled_task_waits_or_is_answered_or_given_up)
+{
+	for (size_t i = 0; i < sizeof throttled_rows / sizeof *throttled_rows; i++) {
+		const struct throttled_row *row = &throttled_rows[i];
+		struct settle_policy policy = base_policy;
+		struct session *any = (struct session *)&policy; /* only its presence counts */
+		struct decision decision = {0};
+		policy.reply_queues = allowed;
+		policy.dead_letter_by_broker = row->by_broker;
+		policy.blocks_session = row->blocks;
+		const struct delivery delivery = {.reply_to = text_from(row->reply_to),
+			.session = row->has_session ? any : NULL};
+		bool is_settled =
+			settle_throttled(&policy, &delivery, row->excess, WAIT, &decision);
+		ck_assert_int_ne(is_settled, row->waits);
+		ck_assert_int_eq(decision.verdict, row->wanted.verdict);
+		ck_assert_int_eq(decision.parcel, row->wanted.parcel);
+		ck_assert_int_eq(decision.reason, row->wanted.reason);
+		ck_assert_int_eq(decision.delay, row->wanted.delay);
+	}
+}
+END_TEST
+
+START_TEST(a_task_is_postponed_to_a_step_of_the_ladder)
+{
+	const struct {
+		mtime wait, delay;
+	} cases[] = {{1, MTIME_SECOND}, {MTIME_SECOND, MTIME_SECOND},
+		{MTIME_SECOND + 1, 2 * MTIME_SECOND}, {MTIME_MINUTE, MTIME_MINUTE},
+		{365 * 24 * 60 * MTIME_MINUTE, 60 * MTIME_MINUTE}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct decision decision = settle_postpone(cases[i].wait);
+		ck_assert_int_eq(decision.verdict, VERDICT_PUBLISH);
+		ck_assert_int_eq(decision.parcel, PARCEL_POSTPONE);
+		ck_assert_int_eq(decision.reason, REASON_NONE);
+		ck_assert_int_eq(decision.delay, cases[i].delay);
+	}
+}
+END_TEST
+
 START_TEST(a_status_means_one_outcome_or_none)
 {
 	static const struct {
@@ -291,8 +354,9 @@ static Suite *settle_suite(void)
 		table, settle_follows_the_contract, 0, (int)(sizeof rows / sizeof *rows));
 	suite_add_tcase(suite, table);
 	UNIT_CASE(suite, "decide", one_attempt_means_no_retry, a_status_means_one_outcome_or_none,
-		the_output_names_the_target_before_the_task,
-		a_reply_queue_with_a_nul_is_unroutable);
+		the_output_names_the_target_before_the_task, a_reply_queue_with_a_nul_is_unroutable,
+		a_throttled_task_waits_or_is_answered_or_given_up,
+		a_task_is_postponed_to_a_step_of_the_ladder);
 	UNIT_CASE(suite, "plain", sizes_beyond_memory_are_refused, a_delivery_owns_its_output,
 		every_reason_has_a_text);
 	return suite;

@@ -16,16 +16,22 @@ struct pool_config keyed_config(uint16_t workers)
 }
 
 /* Key and number are in the delivery's own bytes. */
-static struct delivery *parse(const char *word, size_t len, uint64_t tag)
+struct delivery *keyed_parse(const char *word, uint64_t tag)
 {
+	size_t len = strcspn(word, " ");
 	struct delivery *delivery = delivery_new(64);
 	if (!delivery)
 		ck_abort_msg("out of memory");
-	size_t key = strcspn(word, "!=+ ");
+	size_t key = strcspn(word, "!=+@ ");
+	const char *throttled = memchr(word, '@', len);
 	const char *number = memchr(word, '=', len);
 	delivery->tag = tag;
 	delivery->reply_to = TEXT("caller");
 	memcpy(delivery->bytes, word, key);
+	if (throttled)
+		delivery->throttle_keys[0] = (uint64_t)throttled[1];
+	else if (word[0] != '-')
+		delivery->throttle_keys[0] = (uint64_t)word[0];
 	if (word[0] != '-')
 		delivery->key = text_of(delivery->bytes, key);
 	delivery->is_high = memchr(word, '!', len);
@@ -40,7 +46,7 @@ void keyed_deliver_only(struct rig *rig, const char *messages)
 {
 	for (const char *word = messages; *word; word += strspn(word, " ")) {
 		size_t len = strcspn(word, " ");
-		rig_deliver_this(rig, parse(word, len, ++rig->last_tag));
+		rig_deliver_this(rig, keyed_parse(word, ++rig->last_tag));
 		word += len;
 	}
 }

@@ -1,6 +1,7 @@
 /* A rig whose messages have keys. A test writes them as text, and each gets the next tag of the
  * channel: "a" has the key a, "a!" is in the high lane, "-" has no key, "a=7" is the message 7 (by
- * default a message has the number of its tag), "a=7+" the same one, delivered again. */
+ * default a message has the number of its tag), "a=7+" the same one, delivered again; "a@x" has the
+ * key x for the first throttle (by default the first letter of its own). */
 #ifndef UNIT_KEYED_H
 #define UNIT_KEYED_H
 
@@ -10,6 +11,8 @@
 /* Sessions with a quantum of 10 tasks and no idle time, no standby, on a queue where a renewal
  * costs nothing. */
 struct pool_config keyed_config(uint16_t workers);
+/* The delivery that the first word stands for. */
+struct delivery *keyed_parse(const char *word, uint64_t tag);
 /* Deliver the messages, then end the turn. */
 void keyed_deliver(struct rig *, const char *messages);
 /* The same without the end of the turn. */
