@@ -454,8 +454,7 @@ static void append_session_sentence(
 			health->window, health->parked, health->blocked, health->paused,
 			health->held);
 		if (health->throttled_by)
-			buf_printf(out, "; %u message%s for the throttle %s", health->throttled,
-				health->throttled == 1 ? " waits" : "s wait", health->throttled_by);
+			buf_printf(out, "; the throttle %s holds back some", health->throttled_by);
 		buf_append_text(out, TEXT("; see wpool sessions"));
 		break;
 	case HEALTH_BLOCKED:

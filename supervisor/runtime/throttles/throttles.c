@@ -105,8 +105,8 @@ static void log_restored(const struct named_throttle *named, mtime now)
 	uint64_t starts;
 
 	if (throttle_in_windows(named->throttle, now, KEYS_LOGGED_MAX, &starts))
-		log_info("throttle %s: %" PRIu64 " start%s of the process before count",
-			named->name, starts, starts == 1 ? "" : "s");
+		log_info("throttle %s: %" PRIu64 " start%s of the process before count%s",
+			named->name, starts, starts == 1 ? "" : "s", starts == 1 ? "s" : "");
 	else
 		log_info("throttle %s: the starts of the process before count", named->name);
 }
