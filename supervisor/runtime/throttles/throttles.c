@@ -66,8 +66,10 @@ static bool find_folder(struct throttles *throttles)
 	if (state_folder_open(&folder->fd, folder->path) == RC_OK)
 		return true;
 	folder->fd = -1;
-	log_warn("the starts of throttles with a period over 10 s are not recorded: %s: %s; begun "
-		 "again, wpool knows none of them and waits 10 s ($STATE_DIRECTORY names a folder)",
+	log_warn(
+		"the starts of throttles with a period over 10 s are not recorded: %s: %s; after a "
+		"restart nothing starts for 10 s, and what was before does not count "
+		"($STATE_DIRECTORY names a folder)",
 		*folder->path ? folder->path : "no state folder", strerror(errno));
 	return false;
 }

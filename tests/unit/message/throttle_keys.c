@@ -188,6 +188,27 @@ START_TEST(keys_can_be_read_once_more)
 }
 END_TEST
 
+/* From the delivery alone; its properties may be unreadable. */
+START_TEST(keys_can_be_read_for_other_throttles)
+{
+	struct properties properties = {0};
+	struct throttle_keys keys = {.count = 1, .of = {{throttle, {.kind = KEY_NONE}}}};
+	properties_set(&properties, PROPERTY_CORRELATION_ID, TEXT("id"));
+	struct delivery *d = delivery_with(&properties, TEXT_NONE, TEXT("r"), &no_session, &keys);
+	keys = (struct throttle_keys){.count = 2,
+		.of = {{other, {.kind = KEY_PROPERTY, .property = PROPERTY_CORRELATION_ID}},
+			{throttle, {.kind = KEY_ROUTING_KEY}}}};
+	throttle_keys_read_again(d, &keys);
+	ck_assert_uint_eq(d->throttle_keys[0], expected_key(other, "id"));
+	ck_assert_uint_eq(d->throttle_keys[1], expected_key(throttle, "r"));
+	d->properties.len--;
+	throttle_keys_read_again(d, &keys);
+	ck_assert_uint_eq(d->throttle_keys[0], THROTTLE_NO_KEY);
+	ck_assert_uint_eq(d->throttle_keys[1], expected_key(throttle, "r"));
+	delivery_free(d);
+}
+END_TEST
+
 /* It starts no attempt; its session and its other properties are read. */
 START_TEST(a_message_with_unreadable_headers_is_one_without_the_key)
 {
@@ -251,6 +272,7 @@ static Suite *suite(void)
 	tcase_add_test(keys, each_place_can_have_the_key);
 	tcase_add_test(keys, each_throttle_has_its_own_key);
 	tcase_add_test(keys, keys_can_be_read_once_more);
+	tcase_add_test(keys, keys_can_be_read_for_other_throttles);
 	tcase_add_test(keys, a_message_with_unreadable_headers_is_one_without_the_key);
 	suite_add_tcase(s, keys);
 	UNIT_CASE(s, "sources", the_route_is_kept_only_for_the_routing_key,

@@ -3,6 +3,7 @@
 #include "os/clock.h"
 #include "unit/support/runtime/runtime_rig.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define HOUR (60 * MTIME_MINUTE)
@@ -172,6 +173,104 @@ START_TEST(figures_that_do_not_fit_are_refused)
 }
 END_TEST
 
+/* ---------- a restart ---------- */
+
+static char state[] = "/tmp/wpool-unit-XXXXXX";
+
+static void set_up_state(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(state));
+	setenv("STATE_DIRECTORY", state, 1);
+	set_up();
+}
+
+static const char *file_of(const char *name)
+{
+	static char path[PATH_MAX];
+	snprintf(path, sizeof path, "%s/throttle-erp.%s", state, name);
+	return path;
+}
+
+static void tear_down_state(void)
+{
+	static const char *const names[] = {"0", "1", "0.damaged", "1.damaged"};
+	tear_down();
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		unlink(file_of(names[i]));
+	ck_assert_int_eq(rmdir(state), 0);
+}
+
+static void restart(mtime period)
+{
+	throttles_release(&throttles);
+	defined[ERP].period = period;
+	ck_assert(throttles_define(&throttles, &config));
+}
+
+static mtime wait_now(void)
+{
+	return throttle_wait(throttles_find(&throttles, TEXT("erp"))->throttle, throttles_now());
+}
+
+/* Less the time that a busy machine takes for the test. */
+static void expect_wait(mtime wait)
+{
+	ck_assert_int_le(wait_now(), wait);
+	ck_assert_int_gt(wait_now(), wait - 4 * MTIME_SECOND);
+}
+
+START_TEST(a_long_period_is_recorded)
+{
+	ck_assert_int_ne(access(file_of("0"), F_OK), 0);
+	restart(HOUR);
+	ck_assert_int_eq(access(file_of("0"), F_OK), 0);
+	expect_wait(THROTTLES_WAIT);
+	mtime first = throttles_now() + wait_now();
+	restart(HOUR);
+	expect_wait(THROTTLES_WAIT); /* no longer than the first one */
+	ck_assert_int_le(throttles_now() + wait_now(), first);
+}
+END_TEST
+
+START_TEST(a_damaged_record_is_one_period)
+{
+	restart(HOUR);
+	throttles_release(&throttles);
+	ck_assert_int_eq(truncate(file_of("0"), 70), 0);
+	restart(HOUR);
+	expect_wait(HOUR);
+	ck_assert_int_eq(access(file_of("0.damaged"), F_OK), 0);
+	restart(HOUR);
+	expect_wait(HOUR);
+}
+END_TEST
+
+START_TEST(without_a_folder_it_waits_all_the_same)
+{
+	setenv("STATE_DIRECTORY", "/proc/wpool", 1);
+	restart(HOUR);
+	expect_wait(THROTTLES_WAIT);
+	ck_assert_ptr_null(throttles_find(&throttles, TEXT("erp"))->log);
+	throttles_save(&throttles, throttles_now());
+	throttles_end_turn(&throttles, throttles_now());
+}
+END_TEST
+
+/* What was started before the record began is not in it. */
+START_TEST(a_period_that_becomes_long_is_recorded_from_then_on)
+{
+	struct named_throttle *named = throttles_find(&throttles, TEXT("erp"));
+	ck_assert_ptr_null(throttles_set(&throttles, named, 0, HOUR));
+	ck_assert_int_eq(access(file_of("0"), F_OK), 0);
+	restart(HOUR);
+	expect_wait(HOUR);
+	named = throttles_find(&throttles, TEXT("erp"));
+	ck_assert_ptr_null(throttles_set(&throttles, named, 0, MTIME_SECOND));
+	ck_assert_ptr_null(named->log);
+	ck_assert_int_ne(access(file_of("0"), F_OK), 0);
+}
+END_TEST
+
 /* ---------- turns ---------- */
 
 static struct runtime_rig rig;
@@ -262,6 +361,13 @@ static Suite *throttles_suite(void)
 	tcase_add_test(tcase, at_first_nothing_starts_for_one_period);
 	tcase_add_test(tcase, what_an_operator_sets_holds_until_another_figure_is_configured);
 	tcase_add_test(tcase, figures_that_do_not_fit_are_refused);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("a restart");
+	tcase_add_checked_fixture(tcase, set_up_state, tear_down_state);
+	tcase_add_test(tcase, a_long_period_is_recorded);
+	tcase_add_test(tcase, a_damaged_record_is_one_period);
+	tcase_add_test(tcase, without_a_folder_it_waits_all_the_same);
+	tcase_add_test(tcase, a_period_that_becomes_long_is_recorded_from_then_on);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("turns");
 	tcase_add_checked_fixture(tcase, set_up_pools, tear_down_pools);
