@@ -14,6 +14,8 @@ int top_main(int argc, char **argv);
 int verb_main(int argc, char **argv); /* those of api/verbs.def */
 int sessions_main(int argc, char **argv);
 int session_main(int argc, char **argv);
+int throttles_main(int argc, char **argv);
+int throttle_main(int argc, char **argv);
 int stop_main(int argc, char **argv);
 int reload_main(int argc, char **argv);
 int logs_main(int argc, char **argv);

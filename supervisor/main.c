@@ -26,6 +26,8 @@ static const struct command {
 	{"workers", workers_main, "each worker: its process and its task"},
 	{"sessions", sessions_main, "the sessions of a pool, by their keys"},
 	{"session", session_main, "show, drain, close, pause or skip sessions"},
+	{"throttles", throttles_main, "how much of each limit of task starts is used"},
+	{"throttle", throttle_main, "another limit of task starts, from now on"},
 	{"top", top_main, "pools and workers, live, with keys to control them"},
 	{"logs", logs_main, "the last lines of the log, and new ones"},
 	{"log-level", log_level_main, "how much is logged, now"},

@@ -37,6 +37,7 @@ struct api_figure {
 	uint8_t spare;      /* the column is left out of a narrow `wpool top`, the highest first;
 			       0: never */
 	bool of_sessions;   /* only pools with sessions have it */
+	bool of_throttles;  /* only pools with throttles */
 	bool is_not_in_top; /* the column; if there is a rate, `wpool top` shows that instead */
 };
 

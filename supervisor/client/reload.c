@@ -89,12 +89,36 @@ static void print_settings(const char *what, const json_t *settings)
 	buf_release(&text);
 }
 
+/* "throttle erp changed: limit 100 -> 50" */
+static void print_throttles(const json_t *throttles)
+{
+	struct buf text;
+	const json_t *throttle;
+	size_t i;
+
+	buf_init(&text, SIZE_MAX);
+	json_array_foreach(throttles, i, throttle)
+	{
+		const json_t *settings = json_cell_find(throttle, "settings");
+		buf_clear(&text);
+		buf_printf(&text, "throttle %.*s %.*s%s",
+			TEXT_ARGS(json_cell_text(throttle, "name")),
+			TEXT_ARGS(json_cell_text(throttle, "action")),
+			json_array_size(settings) > 0 ? ": " : "");
+		append_settings(&text, settings);
+		console_print(stdout, "%.*s", TEXT_ARGS(buf_text(&text)));
+		putchar('\n');
+	}
+	buf_release(&text);
+}
+
 static int print_reload(const struct api_command *q, const json_t *answer)
 {
 	const json_t *warning;
 	size_t i;
 	int exit_code = print_pools(q, json_object_get(answer, "pools"));
 
+	print_throttles(json_object_get(answer, "throttles"));
 	print_settings("changed supervisor settings", json_object_get(answer, "settings"));
 	print_settings("needs a restart of wpool serve", json_object_get(answer, "needs_restart"));
 	json_array_foreach(json_object_get(answer, "warnings"), i, warning)

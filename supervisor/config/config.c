@@ -2,6 +2,7 @@
 
 #include "config/check.h"
 #include "config/check_session.h"
+#include "config/check_throttles.h"
 #include "config/url/addresses.h"
 #include "config/url/secrets.h"
 #include "config/value/values.h"
@@ -11,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { POOLS_MAX = 1000 };
 
@@ -98,7 +100,8 @@ struct load {
 	struct problems *problems;
 	struct tree *file; /* owned; NULL: there is none */
 	struct draft root;
-	struct draft pool; /* without a file */
+	struct draft pool;      /* without a file */
+	bool has_all_throttles; /* false: a problem hides some of the file's */
 };
 
 /* Add a zeroed pool; NULL: out of memory. */
@@ -132,13 +135,14 @@ static void load_pool(
 	draft.prefix = prefix;
 	file_read_pool(&draft, node, defaults);
 	check_pool(&draft, load->flags->is_for_other_process);
+	check_pool_throttles(&draft, load->config, load->has_all_throttles);
 	check_name_is_new(&draft, load->config->pools, load->config->pool_count);
 	check_session_is_alone(&draft, load->config->pools, load->config->pool_count);
 }
 
-static void load_pools(struct load *load, const struct file_pools *file)
+static void load_pools(struct load *load, const struct file_parts *file)
 {
-	const struct tree *pools = file->list;
+	const struct tree *pools = file->pools;
 	size_t index = 0;
 	if (!pools || pools->kind != TREE_LIST || !pools->first) {
 		problems_add(load->problems, place_line(load->flags->file, pools ? pools->line : 0),
@@ -156,9 +160,68 @@ static void load_pools(struct load *load, const struct file_pools *file)
 	}
 }
 
+/* Add a zeroed throttle; NULL: out of memory. */
+static struct config_throttle *new_throttle(struct load *load)
+{
+	struct config *config = load->config;
+	struct config_throttle *throttles =
+		realloc(config->throttles, (config->throttle_count + 1) * sizeof *throttles);
+	if (!throttles) {
+		load->problems->memory = true;
+		return NULL;
+	}
+	config->throttles = throttles;
+	throttles[config->throttle_count] = (struct config_throttle){0};
+	return &throttles[config->throttle_count++];
+}
+
+/* False: it has no name. */
+static bool load_throttle(struct load *load, const struct tree *node, size_t index)
+{
+	struct draft draft;
+	char prefix[32];
+	struct config_throttle *throttle = new_throttle(load);
+	if (!throttle)
+		return false;
+	throttle->line = node->line;
+	draft_init(&draft, SETTING_THROTTLE, throttle, load->problems,
+		place_line(load->flags->file, node->line));
+	draft.secrets = load->config->secrets;
+	snprintf(prefix, sizeof prefix, "throttles[%zu].", index);
+	draft.prefix = prefix;
+	file_read_throttle(&draft, node);
+	check_throttle(&draft, load->config->throttles, load->config->throttle_count);
+	return throttle->name;
+}
+
+/* list: NULL: there is none. False: a problem hides the names of some. */
+static bool load_throttles(struct load *load, const struct tree *list)
+{
+	bool is_complete = true;
+	size_t index = 0;
+	if (!list || tree_is_nothing(list))
+		return true;
+	if (list->kind != TREE_LIST) {
+		if (!list->bad)
+			problems_add(load->problems, place_line(load->flags->file, list->line),
+				"throttles is no list; a list of throttles is needed, each with "
+				"name, limit and period");
+		return false;
+	}
+	for (const struct tree *node = list->first; node; node = node->next) {
+		if (index >= CONFIG_THROTTLES_MAX) {
+			problems_add(load->problems, place_line(load->flags->file, node->line),
+				"there are more than %d throttles", CONFIG_THROTTLES_MAX);
+			return false;
+		}
+		is_complete = load_throttle(load, node, index++) && is_complete;
+	}
+	return is_complete;
+}
+
 static enum rc load_file(struct load *load)
 {
-	struct file_pools pools;
+	struct file_parts parts;
 	enum rc rc = file_read(load->flags->file, load->flags->is_reload, load->environment,
 		&load->file, load->problems);
 	if (rc != RC_OK)
@@ -167,8 +230,10 @@ static enum rc load_file(struct load *load)
 	if (file_add_secrets(load->file, load->environment, &load->config->secrets) != RC_OK)
 		load->problems->memory = true;
 	load->root.secrets = load->config->secrets;
-	file_read_root(&load->root, load->file, &pools);
-	load_pools(load, &pools);
+	file_read_root(&load->root, load->file, &parts);
+	load->has_all_throttles = load_throttles(load, parts.throttles);
+	check_throttle_memory(load->config, load->flags->file, load->problems);
+	load_pools(load, &parts);
 	refuse_pool_flags(load->flags, load->problems);
 	return RC_OK;
 }
@@ -267,6 +332,7 @@ static void add_warnings(const struct load *load)
 	warnings_add_empty_places(load->config, load->problems);
 	warnings_add_limits(load->config, load->problems);
 	warnings_add_sessions(load->config, load->problems);
+	warnings_add_throttles(load->config, load->problems);
 	warnings_add_rights(load->config, load->problems);
 }
 
@@ -306,10 +372,21 @@ void config_pool_release(struct config_pool *pool)
 	rights_release(&pool->rights);
 }
 
+const struct config_throttle *config_find_throttle(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->throttle_count; i++)
+		if (config->throttles[i].name && strcmp(config->throttles[i].name, name) == 0)
+			return &config->throttles[i];
+	return NULL;
+}
+
 void config_free(struct config *config)
 {
 	if (!config)
 		return;
+	for (size_t i = 0; i < config->throttle_count; i++)
+		release_values(SETTING_THROTTLE, &config->throttles[i]);
+	free(config->throttles);
 	for (size_t i = 0; i < config->pool_count; i++)
 		config_pool_release(&config->pools[i]);
 	release_values(SETTING_ROOT, config);

@@ -8,29 +8,12 @@
 #include "base/log.h"
 #include "base/mtime.h"
 #include "config/choices.h"
+#include "config/config_bounds.h"
 #include "config/config_session.h"
 #include "config/config_throttle.h"
 #include "config/problems.h"
 #include "config/rights.h"
 #include "config/url/url.h"
-
-/* Upper bounds of the settings with these names. */
-#define CONFIG_WORKERS_MAX     10000
-#define CONFIG_PREFETCH_MAX    65535
-#define CONFIG_PIPELINE_MAX    64
-#define CONFIG_CONCURRENCY_MAX 10000
-#define CONFIG_DELAYS_MAX      16
-
-/* The broker's default (consumer_timeout): then it takes back what is not acked. */
-#define CONFIG_ACK_TIMEOUT (30 * MTIME_MINUTE)
-/* The maximum of drain. */
-#define CONFIG_DRAIN_MAX (30 * 24 * 60 * MTIME_MINUTE)
-
-/* Bounds of the size in log_rate: every line fits. */
-#define CONFIG_LOG_BYTES_MIN     (128 * 1024)
-#define CONFIG_LOG_BYTES_DEFAULT (1024 * 1024)
-#define CONFIG_LOG_BYTES_MAX     (512 * 1024 * 1024)
-_Static_assert(CONFIG_LOG_BYTES_MIN >= LOG_LINE_MAX, "every line fits");
 
 struct config_delays {
 	mtime each[CONFIG_DELAYS_MAX];
@@ -137,6 +120,8 @@ struct config_flags {
 enum rc config_load(const struct config_flags *, char *const *environment, struct config **ret,
 	struct problems *) MUST_CHECK;
 void config_free(struct config *);
+/* The throttle with this name, or NULL. */
+const struct config_throttle *config_find_throttle(const struct config *, const char *name);
 /* Free what a pool owns. Safe on a zeroed pool, whose contents have moved out. */
 void config_pool_release(struct config_pool *);
 /* Only the broker's addresses, for commands without pools: from flag (--broker, comma-separated;

@@ -8,7 +8,7 @@
 
 struct draft {
 	enum setting_scope scope;
-	void *base;                /* borrowed: struct config or config_pool */
+	void *base;                /* borrowed: struct config, config_pool or config_throttle */
 	struct problems *problems; /* borrowed */
 	char *const *secrets;      /* borrowed: variables whose values are not shown; or NULL */
 	const char *prefix;        /* borrowed; "pools[0]." or "defaults." in a file, else "" */

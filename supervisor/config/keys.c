@@ -54,6 +54,7 @@ static void collect(struct keys *keys, enum setting_scope scope, const char *sec
 			add_key(keys,
 				text_of(setting->key + len, strcspn(setting->key + len, ".")));
 	if (scope == SETTING_ROOT && len == 0) {
+		add_key(keys, TEXT("throttles"));
 		add_key(keys, TEXT("defaults"));
 		add_key(keys, TEXT("pools"));
 	}

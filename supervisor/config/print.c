@@ -12,7 +12,7 @@ struct page {
 	struct buf *out;
 	const char *indent;
 	char section[64]; /* of the last line: "limits" or "" */
-	bool first;       /* no line yet; a pool's first line has the dash */
+	bool first;       /* no line yet; the first line of a list's member has the dash */
 };
 
 /* ---------- texts ---------- */
@@ -186,6 +186,7 @@ static void append_value(struct page *page, const struct setting *setting, const
 		append_addresses(page, base);
 		break;
 	case SETTING_WORDS:
+	case SETTING_NAMES:
 		buf_append_byte(page->out, ' ');
 		append_words(page->out, *(char **const *)(const void *)member);
 		break;
@@ -218,9 +219,12 @@ static void append_indent(struct page *page)
 	page->first = false;
 }
 
-/* The settings of sessions have no meaning in a pool without them. */
-static bool is_of_no_session(enum setting_scope scope, const char *key, const void *base)
+/* The settings of sessions have no meaning in a pool without them, and max_keys has none in a
+ * throttle without key. */
+static bool has_no_meaning(enum setting_scope scope, const char *key, const void *base)
 {
+	if (scope == SETTING_THROTTLE)
+		return strcmp(key, "max_keys") == 0 && !((const struct config_throttle *)base)->key;
 	return scope == SETTING_POOL && text_starts(text_from(key), TEXT("session.")) &&
 	       !((const struct config_pool *)base)->session.key;
 }
@@ -229,7 +233,8 @@ static bool is_of_no_session(enum setting_scope scope, const char *key, const vo
 static bool is_unset(const struct setting *setting, const void *base)
 {
 	bool may_be = setting->type == SETTING_TEXT || setting->type == SETTING_WORDS ||
-		      setting->type == SETTING_PAIRS || setting->type == SETTING_BINDINGS;
+		      setting->type == SETTING_PAIRS || setting->type == SETTING_BINDINGS ||
+		      setting->type == SETTING_NAMES;
 	const char *member = (const char *)base + setting->offset;
 	return may_be && !*(void *const *)(const void *)member;
 }
@@ -256,14 +261,17 @@ static void append_scope(
 	const struct setting *settings = settings_of(scope, &count);
 	struct page page = {.out = out, .indent = indent, .first = true};
 	for (size_t i = 0; i < count; i++)
-		if (!is_unset(&settings[i], base) &&
-			!is_of_no_session(scope, settings[i].key, base))
+		if (!is_unset(&settings[i], base) && !has_no_meaning(scope, settings[i].key, base))
 			append_setting(&page, &settings[i], base);
 }
 
 void config_print(const struct config *config, struct buf *out)
 {
 	append_scope(out, SETTING_ROOT, config, "");
+	if (config->throttle_count > 0)
+		buf_append_text(out, TEXT("throttles:\n"));
+	for (size_t i = 0; i < config->throttle_count; i++)
+		append_scope(out, SETTING_THROTTLE, &config->throttles[i], "    ");
 	buf_append_text(out, TEXT("pools:\n"));
 	for (size_t i = 0; i < config->pool_count; i++)
 		append_scope(out, SETTING_POOL, &config->pools[i], "    ");

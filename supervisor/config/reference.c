@@ -44,6 +44,9 @@ static const char introduction[] =
 	"  alone. Settings of sessions in `defaults` hold for the pools with a\n"
 	"  `session.key`. A reload compares what each pool has in the end, wherever it\n"
 	"  is written, and `check-config` prints that.\n"
+	"- `throttles` is a list of limits for task starts. A pool names those that hold\n"
+	"  for its tasks; several pools may share one. All of them together may take\n"
+	"  64MiB for starts: `limit` x `max_keys` x 8 bytes each.\n"
 	"\n"
 	"```yaml\n"
 	"broker:\n"
@@ -65,6 +68,12 @@ static const char introduction[] =
 	"    queue: accounts\n"
 	"    command: [./book]\n"
 	"    session: {key: header:account}\n"
+	"    throttle: [erp, tenant]\n"
+	"throttles:\n"
+	"  - name: erp # 100 calls in any 10 seconds\n"
+	"    limit: 100\n"
+	"    period: 10s\n"
+	"  - {name: tenant, limit: 20, period: 1s, key: header:tenant}\n"
 	"```\n"
 	"\n"
 	"## Addresses\n"
@@ -115,7 +124,7 @@ static void append_takes(struct buf *out, const struct setting *setting)
 	buf_release(&needed);
 }
 
-static const char *on_reload(enum setting_scope scope, enum setting_reload reload)
+static const char *on_reload(enum setting_scope scope, const struct setting *setting)
 {
 	static const char *const words[] = {
 		[SETTING_REPLACES] = "new pool",
@@ -123,8 +132,20 @@ static const char *on_reload(enum setting_scope scope, enum setting_reload reloa
 		[SETTING_LIVE] = "holds",
 	};
 
-	return scope == SETTING_ROOT && reload == SETTING_REPLACES ? "needs a restart"
-								   : words[reload];
+	if (scope == SETTING_ROOT && setting->reload == SETTING_REPLACES)
+		return "needs a restart";
+	if (scope == SETTING_THROTTLE && setting->reload == SETTING_REPLACES)
+		return setting->is_own ? "another throttle" : "new pools";
+	return words[setting->reload];
+}
+
+/* "`WORKER_COUNT`, `--workers`" */
+static void append_sources(struct buf *out, const struct setting *setting)
+{
+	if (setting->variable)
+		buf_printf(out, "`%s`", setting->variable);
+	if (setting->flag)
+		buf_printf(out, ", `%s`", setting->flag);
 }
 
 static void append_table(struct buf *out, enum setting_scope scope)
@@ -139,10 +160,9 @@ static void append_table(struct buf *out, enum setting_scope scope)
 		append_takes(out, &settings[i]);
 		buf_append_text(out, TEXT(" | "));
 		append_default(out, &settings[i]);
-		buf_printf(out, " | `%s`", settings[i].variable);
-		if (settings[i].flag)
-			buf_printf(out, ", `%s`", settings[i].flag);
-		buf_printf(out, " | %s%s | %s |\n", on_reload(scope, settings[i].reload),
+		buf_append_text(out, TEXT(" | "));
+		append_sources(out, &settings[i]);
+		buf_printf(out, " | %s%s | %s |\n", on_reload(scope, &settings[i]),
 			settings[i].none_replaces ? ", from or to none: new pool" : "",
 			settings[i].help);
 	}
@@ -157,6 +177,11 @@ void config_print_reference(struct buf *out)
 	append_table(out, SETTING_ROOT);
 	buf_append_text(out, TEXT("\n## Settings of each pool, under `pools`\n\n"));
 	append_table(out, SETTING_POOL);
+	buf_append_text(out,
+		TEXT("\n## Settings of each throttle, under `throttles`\n\n"
+		     "Only a file has them. Another key or scope needs new pools: those that name the throttle are "
+		     "replaced.\n\n"));
+	append_table(out, SETTING_THROTTLE);
 }
 
 /* ---------- flags ---------- */

@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-#define ROOT(member) offsetof(struct config, member)
-#define POOL(member) offsetof(struct config_pool, member)
+#define ROOT(member)     offsetof(struct config, member)
+#define POOL(member)     offsetof(struct config_pool, member)
+#define THROTTLE(member) offsetof(struct config_throttle, member)
 
 #define KIB ((int64_t)1024)
 #define MIB (1024 * KIB)
@@ -34,6 +35,8 @@ static const char *const retried[] = {CONFIG_RETRIES(X) NULL};
 static const char *const without_keys[] = {CONFIG_WITHOUT_KEYS(X) NULL};
 static const char *const session_failures[] = {CONFIG_SESSION_FAILURES(X) NULL};
 static const char *const delivery_limits[] = {CONFIG_DELIVERY_LIMITS(X) NULL};
+static const char *const throttle_scopes[] = {CONFIG_THROTTLE_SCOPES(X) NULL};
+static const char *const when_exceeded[] = {CONFIG_WHEN_EXCEEDED(X) NULL};
 #undef X
 
 static const struct setting root_settings[] = {
@@ -331,6 +334,16 @@ static const struct setting pool_settings[] = {
 			"outputs must name their tasks, and no task is sent ahead, as with "
 			"pipeline: 1. The worker finds the number in its variable "
 			"WPOOL_CONCURRENCY."},
+	{.key = "throttle",
+		.type = SETTING_NAMES,
+		.offset = POOL(throttle),
+		.max = CONFIG_POOL_THROTTLES_MAX,
+		.default_words = "none",
+		.reload = SETTING_LIVE,
+		.help = "The throttles that each task must pass before it starts, by their names in "
+			"`throttles`, in the order in which they are asked: the first that refuses "
+			"decides what happens. Only a file can have them. With them no task is sent "
+			"ahead, as with pipeline: 1. []: none, also where `defaults` has some."},
 	{.key = "pipe_wait",
 		.type = SETTING_DURATION,
 		.offset = POOL(pipe_wait),
@@ -774,16 +787,95 @@ static const struct setting pool_settings[] = {
 			"times."},
 };
 
+static const struct setting throttle_settings[] = {
+	{.key = "name",
+		.type = SETTING_TEXT,
+		.offset = THROTTLE(name),
+		.min = 1,
+		.max = CONFIG_THROTTLE_NAME_MAX,
+		.is_own = true,
+		.default_words = "required",
+		.help = "The name by which pools refer to it: letters, digits, '.', '_' and '-'."},
+	{.key = "limit",
+		.type = SETTING_INTEGER,
+		.offset = THROTTLE(limit),
+		.min = 1,
+		.max = CONFIG_THROTTLE_LIMIT_MAX,
+		.default_words = "required",
+		.reload = SETTING_LIVE,
+		.help = "How many tasks may start in any `period`: those of all pools that name the "
+			"throttle together, retries included. A changed figure applies to the "
+			"starts of before, too."},
+	{.key = "period",
+		.type = SETTING_DURATION,
+		.offset = THROTTLE(period),
+		.min = CONFIG_PERIOD_MIN,
+		.max = CONFIG_PERIOD_MAX,
+		.default_words = "required",
+		.reload = SETTING_LIVE,
+		.help = "The length of the window. It slides: there is no moment at which the count "
+			"begins again."},
+	{.key = "scope",
+		.type = SETTING_CHOICE,
+		.offset = THROTTLE(scope),
+		.choices = throttle_scopes,
+		.fallback = "supervisor",
+		.help = "Whose starts count together. supervisor: those of this one, so with three "
+			"supervisors there may be three times as many. cluster is not built yet."},
+	{.key = "key",
+		.type = SETTING_TEXT,
+		.offset = THROTTLE(key),
+		.min = 1,
+		.max = SESSION_KEY_SETTING_MAX,
+		.default_words = "none",
+		.help = "Each key has the limit for itself: `header:NAME`, `property:correlation_id` "
+			"and its like or `routing_key`, as in `session.key`; or `session`: the key "
+			"of the pool's sessions. All messages without the key share one limit. "
+			"Without this setting there is one limit for all messages."},
+	{.key = "max_keys",
+		.type = SETTING_INTEGER,
+		.offset = THROTTLE(max_keys),
+		.min = 1,
+		.max = CONFIG_THROTTLE_KEYS_MAX,
+		.fallback = "10000",
+		.reload = SETTING_LIVE,
+		.help = "How many keys are remembered. The one whose latest start is the oldest is "
+			"forgotten first, but none that has started a task within `period`: a new "
+			"key waits until there is one to forget. A key takes 8 bytes for each start of "
+			"`limit` and about 130 bytes: with `limit` 100 these 10000 take 9MiB."},
+	{.key = "when_exceeded",
+		.type = SETTING_CHOICE,
+		.offset = THROTTLE(when_exceeded),
+		.choices = when_exceeded,
+		.fallback = "delay",
+		.reload = SETTING_LIVE,
+		.help = "What happens to a task that may not start yet. delay: it waits, without a "
+			"worker; reply: its caller (reply_to) gets an empty reply with the headers "
+			"Status (429) and RetryAfterMilliseconds, and the task is done, or it waits "
+			"if it has no caller; dead-letter: it is dead-lettered (reason throttled)."},
+};
+
 _Static_assert(POOL(log_bytes) == POOL(log_rate) + sizeof(int64_t), "lines and bytes");
 _Static_assert(POOL(workers_max) == POOL(workers) + sizeof(int64_t), "a range");
 _Static_assert(sizeof root_settings / sizeof *root_settings <= SETTINGS_MAX, "fits");
 _Static_assert(sizeof pool_settings / sizeof *pool_settings <= SETTINGS_MAX, "fits");
+_Static_assert(sizeof throttle_settings / sizeof *throttle_settings <= SETTINGS_MAX, "fits");
 
 const struct setting *settings_of(enum setting_scope scope, size_t *ret_count)
 {
-	*ret_count = scope == SETTING_ROOT ? sizeof root_settings / sizeof *root_settings
-					   : sizeof pool_settings / sizeof *pool_settings;
-	return scope == SETTING_ROOT ? root_settings : pool_settings;
+	switch (scope) {
+	case SETTING_ROOT:
+		*ret_count = sizeof root_settings / sizeof *root_settings;
+		return root_settings;
+	case SETTING_POOL:
+	case SETTING_DEFAULTS:
+		break;
+	case SETTING_THROTTLE:
+		*ret_count = sizeof throttle_settings / sizeof *throttle_settings;
+		return throttle_settings;
+	}
+	*ret_count = sizeof pool_settings / sizeof *pool_settings;
+	return pool_settings;
 }
 
 const struct setting *settings_find(enum setting_scope scope, const char *key)

@@ -10,7 +10,8 @@
 enum setting_scope {
 	SETTING_ROOT,
 	SETTING_POOL,
-	SETTING_DEFAULTS /* those of a pool, given once for all pools */
+	SETTING_DEFAULTS, /* those of a pool, given once for all pools */
+	SETTING_THROTTLE  /* only in a file: without variables and flags */
 };
 
 enum setting_type {
@@ -28,7 +29,8 @@ enum setting_type {
 	SETTING_SET,       /* uint32_t: bit n is choices[n] */
 	SETTING_PAIRS,     /* char **, "name=value" each, NULL: none */
 	SETTING_BINDINGS,  /* char **, as in value/binding.h, NULL: none */
-	SETTING_QUANTUM    /* struct config_quantum; min and max are of its tasks */
+	SETTING_QUANTUM,   /* struct config_quantum; min and max are of its tasks */
+	SETTING_NAMES      /* char **, NULL: none; max is how many; they are no secrets */
 };
 
 /* What a changed setting requires on reload, the most disruptive first. The first is safe for
@@ -43,7 +45,7 @@ enum setting_reload {
 struct setting {
 	const char *key; /* with dots: "limits.hard" */
 	enum setting_type type;
-	size_t offset;              /* in struct config (root) or struct config_pool */
+	size_t offset;              /* in struct config (root), config_pool or config_throttle */
 	int64_t min, max;           /* of a number, or of a text's length in bytes */
 	bool may_be_auto;           /* integer or range: accepts auto, stored as 0 */
 	bool may_be_none;           /* number: accepts none, stored as MTIME_NEVER */
@@ -52,7 +54,7 @@ struct setting {
 	const char *const *choices; /* NULL-terminated */
 	const char *fallback;       /* the default as text; NULL: none, or see default_words */
 	const char *default_words;  /* describes a default that is not a constant */
-	const char *variable;       /* environment variable; NULL: none */
+	const char *variable;       /* environment variable; NULL: only in a file */
 	const char *flag;           /* "--workers"; NULL: none */
 	enum setting_reload reload;
 	bool none_replaces; /* between none and a value it is SETTING_REPLACES */

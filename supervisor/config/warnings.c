@@ -3,6 +3,8 @@
 #include "config/settings.h"
 #include "config/value/environment.h"
 #include "config/value/nearest.h"
+#include "config/value/quantity.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +232,62 @@ void warnings_add_sessions(const struct config *config, struct problems *problem
 				"not acked for 30min (its consumer_timeout, by default); less is "
 				"needed",
 				i);
+	}
+}
+
+static bool names_throttle(const struct config_pool *pool, const char *name)
+{
+	for (size_t i = 0; pool->throttle && pool->throttle[i]; i++)
+		if (strcmp(pool->throttle[i], name) == 0)
+			return true;
+	return false;
+}
+
+static void add_unused_throttles(const struct config *config, struct problems *problems)
+{
+	for (size_t i = 0; i < config->throttle_count; i++) {
+		const struct config_throttle *throttle = &config->throttles[i];
+		bool is_used = false;
+		for (size_t j = 0; j < config->pool_count && !is_used; j++)
+			is_used = names_throttle(&config->pools[j], throttle->name);
+		if (!is_used)
+			problems_add_warning(problems, throttle->line,
+				"throttles[%zu]: no pool has %s in its throttle, so it limits "
+				"nothing",
+				i, throttle->name);
+	}
+}
+
+/* What waits for it stays unacked. */
+static void add_long_throttle(
+	const struct config *config, size_t i, const char *name, struct problems *problems)
+{
+	const struct config_pool *pool = &config->pools[i];
+	const struct config_throttle *throttle = config_find_throttle(config, name);
+	struct buf words;
+
+	if (throttle->when_exceeded == CONFIG_EXCEEDED_DEAD_LETTER ||
+		throttle->period <= pool->session.max_unacked_age)
+		return;
+	buf_init(&words, 256);
+	buf_printf(&words, "pools[%zu].throttle: a message may wait for %s for ", i, name);
+	quantity_append_duration(&words, throttle->period);
+	buf_append_text(&words, TEXT(", its period, which is over session.max_unacked_age ("));
+	quantity_append_duration(&words, pool->session.max_unacked_age);
+	buf_append_text(&words, TEXT("): meanwhile the channel is renewed, and what waits in "
+				     "hand is delivered again"));
+	problems_add_warning(problems, pool->line, "%.*s", TEXT_ARGS(buf_text(&words)));
+	problems->memory |= words.failed;
+	buf_release(&words);
+}
+
+void warnings_add_throttles(const struct config *config, struct problems *problems)
+{
+	add_unused_throttles(config, problems);
+	for (size_t i = 0; i < config->pool_count; i++) {
+		char **names = config->pools[i].throttle;
+		for (size_t j = 0; config->pools[i].session.key && names && names[j]; j++)
+			add_long_throttle(config, i, names[j], problems);
 	}
 }
 

@@ -32,6 +32,9 @@ void warnings_add_empty_places(const struct config *, struct problems *);
 void warnings_add_limits(const struct config *, struct problems *);
 /* Add warnings for settings of sessions that contradict each other or the broker's defaults. */
 void warnings_add_sessions(const struct config *, struct problems *);
+/* Add warnings for throttles that no pool names, and for those that hold the messages of sessions
+ * back for longer than their channel stays open. */
+void warnings_add_throttles(const struct config *, struct problems *);
 /* Add a warning for each pool with sessions whose session.delivery_limit is unknown: what that
  * costs, and how to change it. */
 void warnings_add_delivery_limits(const struct config *, struct problems *);

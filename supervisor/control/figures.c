@@ -77,7 +77,10 @@ static mtime oldest_wait(struct pool_view *p)
 
 bool figure_is_of(const struct pool_view *p, enum api_figure_id id)
 {
-	return !api_figures[id].of_sessions || p->runtime->pool_config.session.is_on;
+	const struct pool_config *config = &p->runtime->pool_config;
+
+	return (!api_figures[id].of_sessions || config->session.is_on) &&
+	       (!api_figures[id].of_throttles || config->throttle_count > 0);
 }
 
 int64_t figure_value(struct pool_view *p, enum api_figure_id id)

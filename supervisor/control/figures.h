@@ -20,7 +20,7 @@ struct pool_view {
 };
 
 struct pool_view pool_view_of(const struct pool_runtime *);
-/* False: the pool cannot have this figure, because it has no sessions. */
+/* False: the pool cannot have this figure, because it has no sessions, or no throttle. */
 bool figure_is_of(const struct pool_view *, enum api_figure_id);
 /* Return a count, bytes, 0 or 1, or microseconds; MTIME_NEVER if it is not known. */
 int64_t figure_value(struct pool_view *, enum api_figure_id);

@@ -4,6 +4,7 @@
 #include "control/answer.h"
 #include "control/figures.h"
 #include "control/routes.h"
+#include "control/throttles.h"
 #include "os/proc_usage.h"
 #include "runtime/health.h"
 
@@ -123,6 +124,68 @@ static void append_causes(
 			health->pool ? "\"," : "", health_cause_name(cause));
 		append_count(out, family->name, labels, 1);
 	}
+}
+
+/* ---------- throttles ---------- */
+
+/* Of those that pools use now, at most. */
+#define THROTTLES_MAX (2 * CONFIG_THROTTLES_MAX)
+
+static const struct throttle_family {
+	const char *name, *help;
+	size_t offset; /* of an int64_t in struct throttle_view */
+} throttle_families[] = {
+#define VALUE(member) offsetof(struct throttle_view, member)
+	{"throttle_limit", "Task starts that a throttle lets happen in a period.", VALUE(limit)},
+	{"throttle_window_starts", "Task starts in the current window, of all keys together.",
+		VALUE(in_windows)},
+	{"throttle_keys", "Keys that a throttle remembers.", VALUE(keys)},
+	{"throttle_waiting", "Tasks at the supervisor that a throttle lets start later.",
+		VALUE(waiting)},
+	{"throttle_starts_total", "Task starts that a throttle has counted.", VALUE(starts)},
+	{"throttle_delayed_total", "Tasks that had to wait, each once.", VALUE(delayed)},
+	{"throttle_postponed_total", "Tasks that come back later, because too many waited.",
+		VALUE(postponed)},
+	{"throttle_refused_total", "Tasks whose caller was told to come again.", VALUE(refused)},
+#undef VALUE
+};
+
+/* A name has only letters, digits, '.', '_', '-'. */
+static const char *throttle_labels(const struct throttle_view *throttle, char labels[LABELS_SIZE])
+{
+	snprintf(labels, LABELS_SIZE, "throttle=\"%s\"", throttle->named->name);
+	return labels;
+}
+
+static void append_throttle_family(struct buf *out, const struct throttle_family *family,
+	const struct throttle_view *views, size_t count)
+{
+	char labels[LABELS_SIZE];
+	int64_t value;
+
+	append_family(out, family->name, family->help, false);
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&value, (const char *)&views[i] + family->offset, sizeof value);
+		if (value != MTIME_NEVER)
+			append_count(out, family->name, throttle_labels(&views[i], labels),
+				(uint64_t)value);
+	}
+}
+
+static void append_throttles(struct buf *out, const struct supervisor_view *view)
+{
+	struct throttle_view views[THROTTLES_MAX];
+	char labels[LABELS_SIZE];
+	size_t count = 0, place = 0;
+
+	while (count < THROTTLES_MAX && throttle_view_next(view, &place, &views[count]))
+		count++;
+	append_family(out, "throttle_period_seconds", "The period of that limit.", false);
+	for (size_t i = 0; i < count; i++)
+		append_seconds(out, "throttle_period_seconds", "",
+			throttle_labels(&views[i], labels), views[i].period);
+	for (size_t i = 0; i < sizeof throttle_families / sizeof *throttle_families; i++)
+		append_throttle_family(out, &throttle_families[i], views, count);
 }
 
 /* ---------- pools ---------- */
@@ -273,6 +336,7 @@ static bool append_next(void *ctx, struct buf *out)
 		m->newest = m->view->pool_set->serials;
 		m->has_begun = true;
 		append_supervisor(out, m->view);
+		append_throttles(out, m->view);
 		return true;
 	}
 	if (append_next_health(m, out))

@@ -73,6 +73,26 @@ static bool set_session_members(
 			       0);
 }
 
+/* What only a pool with throttles has. */
+static bool set_throttle_members(const struct pool_view *p, json_t *pool)
+{
+	const struct pool_config *config = &p->runtime->pool_config;
+	const char *by = p->facts.throttled_by;
+	json_t *names;
+
+	if (config->throttle_count == 0)
+		return true;
+	names = json_array();
+	if (json_object_set_new(pool, "throttles", names) != 0)
+		return false;
+	for (uint8_t i = 0; i < config->throttle_count; i++)
+		if (json_array_append_new(names, json_text(text_from(config->throttles[i].name))) !=
+			0)
+			return false;
+	return json_object_set_new(
+		       pool, "throttled_by", by ? json_text(text_from(by)) : json_null()) == 0;
+}
+
 static json_t *json_of_pool(const struct control_list *list, const struct pool_runtime *runtime)
 {
 	const struct config_pool *config = &runtime->config;
@@ -96,6 +116,7 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 		"last_death", json_of_death(&p.statistics->last_death, list->is_operator));
 
 	if (pool && figures_set_members(&p, pool) && set_session_members(list, runtime, pool) &&
+		set_throttle_members(&p, pool) &&
 		json_object_set_new(json_object_get(pool, "workers"), "last_change",
 			json_of_change(&p.facts.scaling)) == 0)
 		return pool;

@@ -42,6 +42,24 @@ static json_t *json_of_steps(const struct reload_plan *plan)
 	return list;
 }
 
+static json_t *json_of_throttles(const struct reload_plan *plan)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < plan->throttle_count; i++) {
+		const struct reload_throttle *throttle = &plan->throttles[i];
+		if (json_array_append_new(
+			    list, json_pack("{s:o, s:s, s:o}", "name",
+					  json_text(text_from(throttle->name)), "action",
+					  reload_action_name(throttle->action), "settings",
+					  json_of_changes(&throttle->changes))) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
 static json_t *json_of_problems(const struct problems *problems)
 {
 	json_t *list = json_array();
@@ -59,8 +77,9 @@ static json_t *json_of(const struct reload_outcome *outcome)
 {
 	switch (outcome->result) {
 	case RELOAD_DONE:
-		return json_pack("{s:b, s:o, s:o, s:o, s:o}", "dry_run", outcome->is_dry, "pools",
-			json_of_steps(&outcome->plan), "settings",
+		return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "dry_run", outcome->is_dry,
+			"pools", json_of_steps(&outcome->plan), "throttles",
+			json_of_throttles(&outcome->plan), "settings",
 			json_of_changes(&outcome->plan.settings), "needs_restart",
 			json_of_changes(&outcome->plan.needs_restart), "warnings",
 			json_of_problems(&outcome->problems));

@@ -87,6 +87,8 @@ static const struct route {
 	{"GET", "/v1/pools/*/dead-letters", ACCESS_OPERATOR, control_answer_dead_letters},
 	{"POST", "/v1/pools/*/dead-letters/replay", ACCESS_OPERATOR, control_answer_dead_letters},
 	{"POST", "/v1/pools/*/dead-letters/drop", ACCESS_OPERATOR, control_answer_dead_letters},
+	{"GET", "/v1/throttles", ACCESS_OPEN, control_answer_throttles},
+	{"POST", "/v1/throttles/*", ACCESS_SOCKET, control_answer_throttles},
 	{"POST", "/v1/publish", ACCESS_SOCKET, control_answer_publish},
 	{"POST", "/v1/stop", ACCESS_SOCKET, control_answer_stop},
 	{"POST", "/v1/reload", ACCESS_SOCKET, control_answer_reload},

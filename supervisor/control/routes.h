@@ -28,6 +28,7 @@ void control_answer_logs(const struct supervisor_view *, const struct http_reque
 void control_answer_log_level(const struct supervisor_view *, const struct http_request *);
 void control_answer_dead_letters(const struct supervisor_view *, const struct http_request *);
 void control_answer_publish(const struct supervisor_view *, const struct http_request *);
+void control_answer_throttles(const struct supervisor_view *, const struct http_request *);
 void control_answer_stop(const struct supervisor_view *, const struct http_request *);
 
 /* The document of GET /v1/status, for an operator or another client; NULL: out of memory. */

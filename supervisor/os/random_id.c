@@ -14,3 +14,10 @@ void random_id_make(char ret_id[RANDOM_ID_SIZE])
 	(void)got; /* the clock is unique enough */
 	snprintf(ret_id, RANDOM_ID_SIZE, "%016" PRIx64, number);
 }
+
+uint64_t random_id_seed(void)
+{
+	uint64_t seed;
+
+	return getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed ? seed : 0;
+}

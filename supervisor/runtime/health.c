@@ -153,6 +153,18 @@ static void judge_dead_letters(struct health *health, const struct pool_runtime 
 	health->warnings |= bit(HEALTH_DEAD_LETTERS);
 }
 
+/* Longer than most limits need to let a task start. */
+static void judge_throttles(struct health *health, const struct pool_facts *facts)
+{
+	if (!facts->throttled_by)
+		return;
+	health->throttled = facts->throttled;
+	health->throttled_by = facts->throttled_by;
+	health->throttled_since = facts->throttled_since;
+	if (clock_now() - facts->throttled_since >= MTIME_MINUTE)
+		health->warnings |= bit(HEALTH_THROTTLED);
+}
+
 struct health health_of_pool(const struct pool_runtime *runtime)
 {
 	struct pool_facts facts = pool_facts(runtime->pool);
@@ -192,6 +204,7 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.warnings |= bit(HEALTH_UNBOUND);
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
+	judge_throttles(&health, &facts);
 	judge_dead_letters(&health, runtime);
 	judge_sessions(&health, runtime, &facts);
 	return health;
@@ -339,6 +352,17 @@ static void append_dead_letters(struct buf *out, const struct health *health)
 		buf_printf(out, " --dead-letters %s", queue);
 }
 
+static void append_throttled(struct buf *out, const struct health *health)
+{
+	char span[SPAN_TEXT_SIZE];
+
+	buf_printf(out,
+		"the throttle %s has held back tasks for %s, %u now: more come than its limit lets "
+		"start (wpool throttles)",
+		health->throttled_by, span_text(clock_now() - health->throttled_since, span),
+		health->throttled);
+}
+
 static void append_failures(struct buf *out, const struct statistics *statistics)
 {
 	const struct failure_share *share = &statistics->failure_share;
@@ -426,10 +450,12 @@ static void append_session_sentence(
 	case HEALTH_WINDOW_STUCK:
 		buf_printf(out,
 			"all %u messages of its window (prefetch) wait in sessions that cannot run "
-			"now: %u parked, %u blocked, %u paused, %u held by a takeover; see wpool "
-			"sessions",
+			"now: %u parked, %u blocked, %u paused, %u held by a takeover",
 			health->window, health->parked, health->blocked, health->paused,
 			health->held);
+		if (health->throttled_by)
+			buf_printf(out, "; the throttle %s holds back some", health->throttled_by);
+		buf_append_text(out, TEXT("; see wpool sessions"));
 		break;
 	case HEALTH_BLOCKED:
 		append_blocked(out, health->blocked);
@@ -506,6 +532,9 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 		break;
 	case HEALTH_UNBOUND:
 		buf_append_text(out, text_from(health->unbound));
+		break;
+	case HEALTH_THROTTLED:
+		append_throttled(out, health);
 		break;
 	case HEALTH_FAILURES:
 		append_failures(out, health->statistics);

@@ -39,6 +39,8 @@
 	X(HEALTH_WIDER_WINDOW, "wider-window")                                                     \
 	/* the queue of a pool with sessions has no single active consumer */                      \
 	X(HEALTH_NOT_SINGLE, "not-single")                                                         \
+	/* a throttle has held back tasks of a pool for a minute */                                \
+	X(HEALTH_THROTTLED, "throttled")                                                           \
 	X(HEALTH_FAILURES, "failures")   /* most of the latest attempts of a pool failed */        \
 	X(HEALTH_TRANSIENT, "transient") /* the queue of a pool is not durable */                  \
 	/* the queue of a pool exists with other arguments than queue_arguments */                 \
@@ -74,6 +76,9 @@ struct health {
 	unsigned window, prefetch;              /* messages that the pool may have unacked */
 	unsigned parked, blocked, paused, held; /* sessions */
 	mtime held_until;
+	unsigned throttled;       /* tasks */
+	const char *throttled_by; /* NULL: no throttle holds back tasks */
+	mtime throttled_since;
 	uint64_t deliveries;
 	const char *key_place; /* session.key */
 	struct crash_loop {

@@ -5,6 +5,7 @@
 #include "os/clock.h"
 #include "runtime/pool_runtime_config.h"
 #include "runtime/report/report.h"
+#include "runtime/throttles/throttles.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -18,9 +19,11 @@ static enum send_result do_send(
 	struct pool_runtime *runtime = io;
 	enum send_result result = workers_send(runtime->workers, slot, delivery, attempt);
 
-	if (result == SEND_OK)
+	if (result == SEND_OK) {
 		histogram_add(&runtime->report.statistics.waited,
 			runtime->turned_at - delivery->queued_at);
+		runtime->has_used_throttle |= runtime->pool_config.throttle_count > 0;
+	}
 	return result;
 }
 
@@ -79,6 +82,8 @@ static void do_emit(void *io, const struct notice *notice)
 
 	if (notice->kind == NOTICE_COMMAND_REFUSED)
 		runtime->refusal = notice->what;
+	if (notice->kind == NOTICE_TASK_POSTPONED || notice->kind == NOTICE_TASK_REFUSED)
+		throttles_count(runtime->throttles, notice);
 	if (notice->kind != NOTICE_COMMAND_REFUSED || !runtime->is_for_session)
 		report_notice(&runtime->report, notice);
 }
@@ -118,6 +123,13 @@ static void do_name(void *io, const struct session_handover *handover)
 	pool_token_name(&runtime->token, handover);
 }
 
+static void do_find_throttle_keys(void *io, struct delivery *delivery)
+{
+	struct pool_runtime *runtime = io;
+
+	throttle_keys_read_again(delivery, &runtime->consumer_config.throttles);
+}
+
 static const struct effects effects = {
 	.send = do_send,
 	.ack = do_ack,
@@ -133,6 +145,7 @@ static const struct effects effects = {
 	.name = do_name,
 	.hand_over = do_hand_over,
 	.window = do_window,
+	.find_throttle_keys = do_find_throttle_keys,
 };
 
 static void on_log_line(void *ctx, enum log_level level, const char *text)
@@ -194,6 +207,8 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 		return NULL;
 	runtime->place = place;
 	runtime->serial = serial;
+	list_init(&runtime->turn);
+	runtime->throttles = tools->throttles;
 	runtime->config = *config;
 	own = &runtime->config; /* what the parts borrow from */
 	runtime->log = (struct channel_log){on_log_line, runtime};
@@ -204,10 +219,13 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 		.max_body = (uint64_t)own->max_body,
 		.wanted = (uint16_t)own->workers};
 	runtime->pool_config = pool_runtime_pool_config(own);
+	throttles_hold(runtime->throttles, own->throttle, &runtime->pool_config);
 	runtime->workers_config = pool_runtime_workers_config(own);
 	runtime->workers_config.descriptors = &tools->descriptors;
 	runtime->workers_config.secrets = tools->secrets;
 	runtime->consumer_config = pool_runtime_consumer_config(own, seed);
+	runtime->consumer_config.throttles =
+		throttles_keys(runtime->throttles, &runtime->pool_config);
 	runtime->publisher_config = pool_runtime_publisher_config(own, place, ~seed);
 	runtime->workers_config.lease = pool_token_lease(&runtime->pool_config, place);
 	if (!create_token(runtime, tools, seed) || !create_parts(runtime, tools, now)) {
@@ -232,10 +250,12 @@ void pool_runtime_free(struct pool_runtime *runtime)
 	if (!runtime)
 		return;
 	unlink_from_chain(runtime);
+	list_remove(&runtime->turn);
 	consume_link_free(runtime->consume_link);
 	pool_token_release(&runtime->token);
 	workers_free(runtime->workers);
 	pool_free(runtime->pool);
+	throttles_let_go(runtime->throttles, &runtime->pool_config);
 	publisher_free(runtime->publisher);
 	consumer_free(runtime->consumer);
 	config_pool_release(&runtime->config);
@@ -342,6 +362,7 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	struct config_pool *config = &runtime->config;
 	struct workers_config *workers = &runtime->workers_config, workers_before = *workers;
 	struct rights rights_before = config->rights;
+	struct pool_config pool_before = runtime->pool_config;
 	struct event configure = {.kind = COMMAND,
 		.command = {.what = COMMAND_CONFIGURE, .config = &runtime->pool_config}};
 	enum setting_reload asked;
@@ -357,9 +378,13 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	workers->answer.header_bytes = workers_before.answer.header_bytes;
 	configure_publisher(runtime);
 	runtime->pool_config = pool_runtime_pool_config(config);
+	throttles_hold(runtime->throttles, config->throttle, &runtime->pool_config);
 	runtime->consumer_config.is_return_free = runtime->pool_config.session.is_return_free;
 	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(config));
+	runtime->consumer_config.throttles =
+		throttles_keys(runtime->throttles, &runtime->pool_config);
 	pool_step(runtime->pool, now, &configure);
+	throttles_let_go(runtime->throttles, &pool_before);
 	pool_token_configure(&runtime->token, &runtime->pool_config);
 	/* A number of workers set by an operator holds until the configured number changes. */
 	if (!have_same_workers(config, other) && pool_runtime_scale_as_configured(runtime, now)) {
@@ -421,9 +446,10 @@ bool pool_runtime_is_drained(struct pool_runtime *runtime)
 
 /* ---------- turns ---------- */
 
-void pool_runtime_turn(struct pool_runtime *runtime, mtime now, uint64_t wall_s)
+void pool_runtime_turn(struct pool_runtime *runtime, mtime now, mtime throttle_now, uint64_t wall_s)
 {
-	struct event event = {.kind = TURN_END, .arrived_after = clock_arrived_after()};
+	struct event event = {
+		.kind = TURN_END, .arrived_after = clock_arrived_after(), .boot = throttle_now};
 
 	runtime->turned_at = now;
 	pool_token_tick(&runtime->token); /* first: without a token nothing may be sent */
@@ -435,6 +461,10 @@ void pool_runtime_turn(struct pool_runtime *runtime, mtime now, uint64_t wall_s)
 	pool_token_prove(&runtime->token, runtime->consumer, now);
 	if (runtime->consume_link)
 		consume_link_tick(runtime->consume_link, now);
+}
+
+void pool_runtime_flush(struct pool_runtime *runtime)
+{
 	workers_flush(runtime->workers);
 }
 

@@ -16,8 +16,11 @@
 
 /* Only the functions below change it. */
 struct pool_runtime {
-	uint16_t place;  /* in the pool set; it publishes on channel place + 1 */
-	uint32_t serial; /* unique */
+	uint16_t place;              /* in the pool set; it publishes on channel place + 1 */
+	uint32_t serial;             /* unique */
+	struct link turn;            /* in the pool set, by the order of turns */
+	bool has_used_throttle;      /* since it has its place there */
+	struct throttles *throttles; /* borrowed */
 	bool is_replaced, is_draining;
 	/* The pools of its name that it replaces, and that replaces it; borrowed, NULL: none, or it
 	 * has gone. */
@@ -88,8 +91,10 @@ const char *pool_runtime_kill(
 const char *pool_runtime_session_command(struct pool_runtime *, enum session_verb,
 	enum session_queued queued, struct text key, mtime now);
 const char *pool_runtime_scale_as_configured(struct pool_runtime *, mtime now);
-/* End a turn of the loop: expired timers, dispatch, acks, and one write for each pipe. */
-void pool_runtime_turn(struct pool_runtime *, mtime now, uint64_t wall_s);
+/* End a turn of the loop: expired timers, dispatch, acks. throttle_now: throttles_now. */
+void pool_runtime_turn(struct pool_runtime *, mtime now, mtime throttle_now, uint64_t wall_s);
+/* After it: one write for each pipe. */
+void pool_runtime_flush(struct pool_runtime *);
 /* Return what it did since the last call; its times are also added to took. */
 struct history_second pool_runtime_measure(struct pool_runtime *, struct histogram *took);
 /* When the next turn is needed at the latest. */

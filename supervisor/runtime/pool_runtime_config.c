@@ -1,11 +1,11 @@
 #include "runtime/pool_runtime_config.h"
 
 #include "base/log.h"
+#include "os/random_id.h"
 #include "runtime/consume_link.h"
 
 #include <assert.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* Reserved in a reply's header frame for its other properties at their longest and for what the
@@ -75,15 +75,14 @@ bool pool_runtime_watches_memory(const struct config_pool *config)
 	return limits.memory || limits.memory_kill;
 }
 
-/* One for the process's life, so that publishers cannot choose keys that collide in the table; 0 if
- * the kernel has no random bytes yet. */
+/* One for the process's life, so that publishers cannot choose keys that collide in the table. */
 static uint64_t hash_seed(void)
 {
 	static bool is_chosen;
 	static uint64_t seed;
 
-	if (!is_chosen && getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
-		seed = 0;
+	if (!is_chosen)
+		seed = random_id_seed();
 	is_chosen = true;
 	return seed;
 }

@@ -1,9 +1,19 @@
 #include "runtime/pool_set.h"
 
+#include "runtime/throttles/throttles.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
 /* ---------- life ---------- */
+
+/* A zeroed pool set is empty. */
+static struct link *turns_of(struct pool_set *pool_set)
+{
+	if (!pool_set->turns.next)
+		list_init(&pool_set->turns);
+	return &pool_set->turns;
+}
 
 struct pool_runtime *pool_set_add(struct pool_set *pool_set, const struct runtime_shared *tools,
 	struct config_pool *config, mtime now)
@@ -23,8 +33,10 @@ struct pool_runtime *pool_set_add(struct pool_set *pool_set, const struct runtim
 		pool_set->count++;
 	}
 	pool_set->at[place] = pool_runtime_new(tools, config, place, pool_set->serials + 1, now);
-	if (pool_set->at[place])
-		pool_set->serials++;
+	if (!pool_set->at[place])
+		return NULL;
+	pool_set->serials++;
+	list_append(turns_of(pool_set), &pool_set->at[place]->turn);
 	return pool_set->at[place];
 }
 
@@ -61,6 +73,50 @@ void pool_set_release(struct pool_set *pool_set)
 		pool_runtime_free(pool_set->at[i]);
 	free(pool_set->at);
 	*pool_set = (struct pool_set){0};
+}
+
+/* ---------- turns ---------- */
+
+static struct pool_runtime *runtime_of(struct link *turn)
+{
+	return CONTAINER_OF(turn, struct pool_runtime, turn);
+}
+
+/* With a fixed order, or one that moves on by one pool a turn, a pool could be the first each time
+ * that a throttle lets a task begin. */
+static void put_users_last(struct link *turns)
+{
+	struct link users, *link = turns->next;
+
+	list_init(&users);
+	while (link != turns) {
+		struct link *next = link->next;
+		if (runtime_of(link)->has_used_throttle) {
+			runtime_of(link)->has_used_throttle = false;
+			list_remove(link);
+			list_append(&users, link);
+		}
+		link = next;
+	}
+	while ((link = list_first(&users))) {
+		list_remove(link);
+		list_append(turns, link);
+	}
+}
+
+void pool_set_turn(
+	struct pool_set *pool_set, struct throttles *throttles, mtime now, uint64_t wall_s)
+{
+	struct link *turns = turns_of(pool_set), *link;
+	mtime throttle_now = throttles_now();
+
+	for (link = turns->next; link != turns; link = link->next)
+		pool_runtime_turn(runtime_of(link), now, throttle_now, wall_s);
+	throttles_save(throttles, throttle_now);
+	for (link = turns->next; link != turns; link = link->next)
+		pool_runtime_flush(runtime_of(link));
+	throttles_end_turn(throttles, throttles_now());
+	put_users_last(turns);
 }
 
 /* ---------- seconds ---------- */

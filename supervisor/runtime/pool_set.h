@@ -15,6 +15,7 @@ struct pool_set {
 	struct pool_runtime **at; /* NULL: a free place */
 	uint16_t count;           /* places */
 	uint32_t serials;         /* the latest one given */
+	struct link turns;        /* pool runtimes, in the order in which they have their turns */
 	struct history history;   /* of all pools together */
 };
 
@@ -31,6 +32,11 @@ void pool_set_release(struct pool_set *);
  * latest pool of its name. Called when a turn begins, before anything of it is counted, at least
  * once a second while something happens. */
 void pool_set_end_seconds(struct pool_set *, int64_t now);
+
+/* End a turn of the loop in all pools: expired timers, dispatch, acks, and one write for each pipe.
+ * A pool that has begun a task by a throttle has its next turns after the others, so that pools
+ * which share one are served alike. */
+void pool_set_turn(struct pool_set *, struct throttles *, mtime now, uint64_t wall_s);
 
 /* NULL: none. */
 struct pool_runtime *pool_set_at(const struct pool_set *, size_t place);

@@ -4,8 +4,10 @@
 #include "config/url/secrets.h"
 #include "os/clock.h"
 #include "runtime/command_check.h"
+#include "runtime/throttles/throttles.h"
 #include "tty/console.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -51,6 +53,17 @@ static void log_step(const struct reload_step *step)
 	log_line(LOG_INFO, (struct log_origin){.pool = step->name, .slot = -1}, "%s%s%.*s%s",
 		reload_action_name(step->action), step->changes.count > 0 ? ": " : "",
 		TEXT_ARGS(buf_text(&changes)), next[step->action]);
+	buf_release(&changes);
+}
+
+static void log_throttle(const struct reload_throttle *throttle)
+{
+	struct buf changes;
+
+	buf_init(&changes, LINE_LIMIT);
+	append_changes(&changes, &throttle->changes);
+	log_info("throttle %s %s%s%.*s", throttle->name, reload_action_name(throttle->action),
+		throttle->changes.count > 0 ? ": " : "", TEXT_ARGS(buf_text(&changes)));
 	buf_release(&changes);
 }
 
@@ -201,6 +214,22 @@ static void apply_settings(struct attempt *attempt)
 		log_set_level(is_level_new ? config->log_level : before, NULL);
 }
 
+/* What the throttles borrow is what stays. They exist, or no pool uses them, so that none is made.
+ */
+static void define_throttles(struct reload *reload)
+{
+	bool is_done = throttles_define(reload->throttles, reload->config);
+
+	assert(is_done);
+	throttles_drop_unused(reload->throttles);
+}
+
+static void keep_throttles(struct attempt *attempt)
+{
+	change_take_over_throttles(attempt->reload->config, attempt->config);
+	define_throttles(attempt->reload);
+}
+
 static enum reload_result apply(struct attempt *attempt)
 {
 	const struct reload_plan *plan = &attempt->outcome->plan;
@@ -211,15 +240,21 @@ static enum reload_result apply(struct attempt *attempt)
 	bool is_created = created &&
 			  secrets_add_all(&attempt->reload->config->secrets,
 				  attempt->config->secrets) == RC_OK &&
+			  throttles_define(attempt->reload->throttles, attempt->config) &&
 			  create_pools(attempt, created);
 
 	if (is_created) {
 		console_warn(&attempt->outcome->problems);
+		throttles_configure(attempt->reload->throttles);
+		for (size_t i = 0; i < plan->throttle_count; i++)
+			log_throttle(&plan->throttles[i]);
 		for (size_t i = 0; i < plan->count; i++)
 			apply_step(&plan->steps[i], created[i]);
 		apply_settings(attempt);
+		keep_throttles(attempt);
 	} else if (created) {
 		undo_pools(attempt, created);
+		define_throttles(attempt->reload);
 	}
 	free(created);
 	return is_created ? RELOAD_DONE : RELOAD_NO_MEMORY;

@@ -15,6 +15,7 @@ struct reload {
 	struct config *config; /* in force, except for its pools */
 	struct pool_set *pool_set;
 	struct broker_links *broker_links;
+	struct throttles *throttles;
 	const struct runtime_shared *tools;
 	const enum phase *phase;
 };

@@ -69,8 +69,50 @@ static void release_changes(struct reload_changes *changes)
 
 /* ---------- steps ---------- */
 
-static enum reload_action action_for(
-	const struct pool_runtime *runtime, const struct config_pool *config)
+/* The two configurations that a plan is about. */
+struct both {
+	const struct config *old;
+	struct config *other;
+};
+
+static bool has_name(char *const *names, const char *name)
+{
+	while (names && *names && strcmp(*names, name) != 0)
+		names++;
+	return names && *names;
+}
+
+/* A task in hand may have come without its routing key, so that it has none for another throttle.
+ */
+static bool needs_routes(
+	const struct config_pool *old, const struct config_pool *config, const struct config *other)
+{
+	for (char *const *name = config->throttle; name && *name; name++) {
+		const char *key = config_find_throttle(other, *name)->key;
+		if (key && strcmp(key, "routing_key") == 0 && !has_name(old->throttle, *name) &&
+			!old->properties)
+			return true;
+	}
+	return false;
+}
+
+/* False: nothing has changed. */
+static bool needs_any(const struct both *both, const struct config_pool *old,
+	const struct config_pool *config, enum setting_reload *ret)
+{
+	enum setting_reload own = SETTING_LIVE, throttles = SETTING_LIVE;
+	bool is_any = change_is_any(SETTING_POOL, old, config, &own);
+
+	is_any |= change_of_throttles(
+		both->old, old->throttle, both->other, config->throttle, &throttles);
+	if (needs_routes(old, config, both->other))
+		own = SETTING_REPLACES;
+	*ret = own < throttles ? own : throttles;
+	return is_any;
+}
+
+static enum reload_action action_for(const struct both *both, const struct pool_runtime *runtime,
+	const struct config_pool *config)
 {
 	static const enum reload_action actions[] = {
 		[SETTING_REPLACES] = RELOAD_REPLACE,
@@ -83,19 +125,17 @@ static enum reload_action action_for(
 		return RELOAD_ADD;
 	if (!config)
 		return RELOAD_REMOVE;
-	if (!change_is_any(SETTING_POOL, &runtime->config, config, &needed))
-		return RELOAD_KEEP;
-	return actions[needed];
+	return needs_any(both, &runtime->config, config, &needed) ? actions[needed] : RELOAD_KEEP;
 }
 
 /* Either of runtime and config may be NULL. */
-static bool add_step(
-	struct reload_plan *plan, struct pool_runtime *runtime, struct config_pool *config)
+static bool add_step(struct reload_plan *plan, const struct both *both,
+	struct pool_runtime *runtime, struct config_pool *config)
 {
 	struct reload_step *step = &plan->steps[plan->count++];
 	const struct config_pool *old = runtime ? &runtime->config : NULL;
 
-	*step = (struct reload_step){.action = action_for(runtime, config),
+	*step = (struct reload_step){.action = action_for(both, runtime, config),
 		.name = strdup(config ? config->name : old->name),
 		.runtime = runtime,
 		.config = config};
@@ -105,6 +145,51 @@ static bool add_step(
 	       (append_changes(&step->changes, SETTING_POOL, old, config, true) &&
 		       append_changes(&step->changes, SETTING_POOL, old, config, false));
 }
+
+/* ---------- throttles ---------- */
+
+/* Either may be NULL. */
+static bool add_throttle(struct reload_plan *plan, const struct config_throttle *old,
+	const struct config_throttle *other)
+{
+	struct reload_throttle *throttle = &plan->throttles[plan->throttle_count];
+	enum setting_reload needed;
+
+	if (old && other && !change_is_any(SETTING_THROTTLE, old, other, &needed))
+		return true;
+	plan->throttle_count++;
+	*throttle = (struct reload_throttle){.action = !old     ? RELOAD_ADD
+						       : !other ? RELOAD_REMOVE
+								: RELOAD_CHANGE,
+		.name = strdup(other ? other->name : old->name)};
+	if (!throttle->name)
+		return false;
+	return !old || !other ||
+	       (append_changes(&throttle->changes, SETTING_THROTTLE, old, other, true) &&
+		       append_changes(&throttle->changes, SETTING_THROTTLE, old, other, false));
+}
+
+static bool plan_throttles(struct reload_plan *plan, const struct both *both)
+{
+	const struct config *old = both->old, *other = both->other;
+
+	plan->throttles =
+		calloc(old->throttle_count + other->throttle_count + 1, sizeof *plan->throttles);
+	if (!plan->throttles)
+		return false;
+	for (size_t i = 0; i < other->throttle_count; i++) {
+		const struct config_throttle *throttle = &other->throttles[i];
+		if (!add_throttle(plan, config_find_throttle(old, throttle->name), throttle))
+			return false;
+	}
+	for (size_t i = 0; i < old->throttle_count; i++)
+		if (!config_find_throttle(other, old->throttles[i].name) &&
+			!add_throttle(plan, &old->throttles[i], NULL))
+			return false;
+	return true;
+}
+
+/* ---------- the plan ---------- */
 
 /* A pool that is leaving has nothing to do with a new one of its name. */
 static struct pool_runtime *find_staying(const struct pool_set *pools, const char *name)
@@ -125,21 +210,23 @@ static bool has_pool(const struct config *config, const char *name)
 bool reload_plan_make(struct reload_plan *plan, const struct pool_set *pools,
 	const struct config *old, struct config *other)
 {
+	const struct both both = {old, other};
 	struct pool_runtime *runtime;
 
 	*plan = (struct reload_plan){0};
 	plan->steps = calloc(other->pool_count + pool_set_pools(pools), sizeof *plan->steps);
 	if (!plan->steps || !append_changes(&plan->settings, SETTING_ROOT, old, other, false) ||
-		!append_changes(&plan->needs_restart, SETTING_ROOT, old, other, true))
+		!append_changes(&plan->needs_restart, SETTING_ROOT, old, other, true) ||
+		!plan_throttles(plan, &both))
 		return false;
 	for (size_t i = 0; i < other->pool_count; i++) {
 		struct config_pool *config = &other->pools[i];
-		if (!add_step(plan, find_staying(pools, config->name), config))
+		if (!add_step(plan, &both, find_staying(pools, config->name), config))
 			return false;
 	}
 	for (size_t i = 0; (runtime = pool_set_next(pools, &i));)
 		if (!pool_runtime_is_retiring(runtime) && !has_pool(other, runtime->config.name) &&
-			!add_step(plan, runtime, NULL))
+			!add_step(plan, &both, runtime, NULL))
 			return false;
 	return true;
 }
@@ -151,6 +238,11 @@ void reload_plan_release(struct reload_plan *plan)
 		release_changes(&plan->steps[i].changes);
 	}
 	free(plan->steps);
+	for (size_t i = 0; i < plan->throttle_count; i++) {
+		free(plan->throttles[i].name);
+		release_changes(&plan->throttles[i].changes);
+	}
+	free(plan->throttles);
 	release_changes(&plan->settings);
 	release_changes(&plan->needs_restart);
 	*plan = (struct reload_plan){0};

@@ -46,10 +46,19 @@ struct reload_step {
 	struct config_pool *config;    /* borrowed; the new one; NULL: the pool is removed */
 };
 
+/* A throttle that is added, changed or removed. */
+struct reload_throttle {
+	enum reload_action action;
+	char *name; /* owned */
+	struct reload_changes changes;
+};
+
 /* Zero is empty. */
 struct reload_plan {
 	struct reload_step *steps; /* owned; in the order of the new configuration, then removals */
 	size_t count;
+	struct reload_throttle *throttles; /* owned; the same */
+	size_t throttle_count;
 	/* Settings outside the pools: those that change now, and those that change at the next
 	 * start. */
 	struct reload_changes settings, needs_restart;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
-/* Members are owned, except the loop and the starts; pool runtimes borrow them until
+/* Members are owned, except the loop, the starts and the throttles; pool runtimes borrow them until
  * pool_runtime_free. */
 struct runtime_shared {
 	struct ev_loop *loop;
@@ -19,12 +19,13 @@ struct runtime_shared {
 	struct cgroups *cgroups; /* NULL: not available on this machine */
 	struct descendants *descendants;
 	struct strays *strays;
-	struct starts *starts;     /* borrowed; set it before the first pool */
-	uint64_t *last_task_id;    /* the same */
-	char mark[MARK_RUN_SIZE];  /* of this run */
-	struct rlimit descriptors; /* limit for a worker */
-	char **const *secrets;     /* variables that hold a password; the configuration's */
-	bool is_for_others;        /* some workers may run as other users */
+	struct starts *starts;       /* borrowed; set it before the first pool */
+	uint64_t *last_task_id;      /* the same */
+	struct throttles *throttles; /* the same; NULL: no pool has one */
+	char mark[MARK_RUN_SIZE];    /* of this run */
+	struct rlimit descriptors;   /* limit for a worker */
+	char **const *secrets;       /* variables that hold a password; the configuration's */
+	bool is_for_others;          /* some workers may run as other users */
 };
 
 /* Open it for the pools of a configuration, which is borrowed until runtime_shared_close. Once in a

@@ -8,6 +8,7 @@
 #include "process/own_commands.h"
 #include "runtime/broker_links.h"
 #include "runtime/phase.h"
+#include "runtime/throttles/throttles.h"
 
 struct reload_outcome; /* reload.h */
 struct api_publisher;  /* control/api_publisher.h */
@@ -16,6 +17,7 @@ struct supervisor_view {
 	const struct config *config; /* without its pools, which are in the pool set */
 	const struct pool_set *pool_set;
 	const struct broker_links *broker_links;
+	struct throttles *throttles; /* to read; an operator may set figures (throttles_set) */
 	struct own_commands *own_commands;   /* for the dead letters */
 	struct api_publisher *api_publisher; /* for POST /v1/publish */
 	const struct pulse *pulse;

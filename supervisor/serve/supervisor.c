@@ -12,6 +12,7 @@
 #include "os/source_watch.h"
 #include "runtime/reload.h"
 #include "runtime/runtime_shared.h"
+#include "runtime/throttles/throttles.h"
 #include "serve/signals.h"
 #include "serve/systemd.h"
 
@@ -31,6 +32,7 @@ struct supervisor {
 	struct processors processors;
 	struct starts starts;  /* of workers, in all pools */
 	uint64_t last_task_id; /* in all pools */
+	struct throttles throttles;
 	struct pool_set pool_set;
 	struct broker_links broker_links;
 	struct api_publisher *api_publisher; /* owned */
@@ -232,15 +234,12 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 /* Let each pool act on the events of this turn: expired timers, dispatch, acks, wanted workers. */
 static void step_pools(struct supervisor *supervisor)
 {
-	uint64_t wall_s = clock_wall_s();
 	mtime now = clock_now();
 	struct starts *starts = &supervisor->starts;
-	struct pool_runtime *runtime;
 
 	if (starts_look_at(starts) <= now)
 		starts_look(starts, now, processors_idle(&supervisor->processors, now));
-	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
-		pool_runtime_turn(runtime, now, wall_s);
+	pool_set_turn(&supervisor->pool_set, &supervisor->throttles, now, clock_wall_s());
 }
 
 /* Begin to close the connections when a stop has left no task in hand. */
@@ -306,6 +305,8 @@ static bool open_pools(struct supervisor *supervisor)
 {
 	struct config *config = supervisor->config;
 
+	if (!throttles_define(&supervisor->throttles, config))
+		return false;
 	for (size_t i = 0; i < config->pool_count; i++)
 		if (!pool_set_add(&supervisor->pool_set, &supervisor->tools, &config->pools[i],
 			    clock_now()))
@@ -327,6 +328,7 @@ static void open_to_view(struct supervisor *supervisor)
 	supervisor->view = (struct supervisor_view){.config = supervisor->config,
 		.pool_set = &supervisor->pool_set,
 		.broker_links = &supervisor->broker_links,
+		.throttles = &supervisor->throttles,
 		.api_publisher = supervisor->api_publisher,
 		.own_commands = supervisor->own_commands,
 		.pulse = &supervisor->pulse,
@@ -350,6 +352,7 @@ static bool start_supervisor(
 		.config = supervisor->config,
 		.pool_set = &supervisor->pool_set,
 		.broker_links = &supervisor->broker_links,
+		.throttles = &supervisor->throttles,
 		.tools = &supervisor->tools,
 		.phase = &supervisor->phase};
 	if (!runtime_shared_open(&supervisor->tools, supervisor->config))
@@ -365,6 +368,7 @@ static bool start_supervisor(
 	starts_init(&supervisor->starts, supervisor->processors.share, PROCESSORS_GRAIN);
 	supervisor->tools.starts = &supervisor->starts;
 	supervisor->tools.last_task_id = &supervisor->last_task_id;
+	supervisor->tools.throttles = &supervisor->throttles;
 	systemd_open(&supervisor->systemd, supervisor->tools.loop);
 	if (!open_pools(supervisor)) {
 		log_error("out of memory at the start");
@@ -431,6 +435,7 @@ int supervisor_run(
 	own_commands_free(supervisor.own_commands);
 	broker_links_release(&supervisor.broker_links);
 	pool_set_release(&supervisor.pool_set);
+	throttles_release(&supervisor.throttles);
 	runtime_shared_close(&supervisor.tools);
 	/* The control socket goes last: a client that waits for its end then finds nothing left
 	 * of us. */

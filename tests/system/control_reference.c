@@ -31,13 +31,14 @@ static void expect_on_page(const char *name)
 	ck_assert_msg(is_there, "docs/control.md does not name %s", name);
 }
 
-/* A pool without sessions, and one with a session that is paused, with a task. */
+/* A pool without sessions, and one with a throttle and a session that is paused, with a task. */
 static void serve_pools(void)
 {
 	const char *queue = scratch_text("%s.ordered", fixture.queue);
 
 	page_serve(scratch_text("%s- {name: ordered, queue: '%s', declare: on, command: ['%s'], "
-				"session: {key: 'header:session'}}\n",
+				"session: {key: 'header:session'}, throttle: [erp]}\n"
+				"throttles:\n- {name: erp, limit: 1000, period: 1ms}\n",
 			   page_echo_pool("first", 2), queue, fixture_built("workers/echo")),
 		0);
 	control_await("/readyz", 200);
@@ -71,7 +72,7 @@ static void expect_members(const json_t *value)
 START_TEST(each_json_member_is_documented)
 {
 	static const char *const paths[] = {"/v1/status", "/v1/pools", "/v1/workers", "/v1/history",
-		"/v1/log-level", "/v1/pools/ordered/sessions?tasks=true",
+		"/v1/log-level", "/v1/throttles", "/v1/pools/ordered/sessions?tasks=true",
 		"/v1/pools/ordered/sessions?count=true"};
 	serve_pools();
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {

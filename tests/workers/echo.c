@@ -19,7 +19,10 @@
  *   X-Witness LINE     the line for the witness file; default: the property message_id, else the
  *                      correlation id
  * Before a 200 or 201 the line is appended to the file WITNESS, if that is set, and fsynced. If
- * WITNESS is a folder, each process has a file of its own in it. */
+ * WITNESS is a folder, each process has a file of its own in it. If BEGINS is set, a line is
+ * appended to that file at the beginning of each task: the time of the machine since its boot in
+ * microseconds, the queue, the header tenant (- if there is none), the correlation id, and the
+ * property attempt (0 if there is none). */
 #include "workers/report.h"
 
 #include <errno.h>
@@ -35,7 +38,7 @@
 #include <unistd.h>
 
 struct echo {
-	int witness; /* -1: none was asked for */
+	int witness, begins; /* -1: none was asked for */
 };
 
 static long long number_in(const struct wpool_task *task, const char *name, long long fallback)
@@ -228,9 +231,29 @@ static void misbehave(const struct wpool_task *task)
 		break_protocol();
 }
 
+static void record_begin(const struct echo *echo, const struct wpool_task *task)
+{
+	struct wpool_value attempt;
+	struct timespec now;
+	const char *tenant = wpool_task_header(task, "tenant");
+	char line[1024];
+	if (echo->begins < 0)
+		return;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	bool has_attempt =
+		wpool_task_property(task, "attempt", &attempt) && attempt.kind == WPOOL_INTEGER;
+	int len = snprintf(line, sizeof line, "%lld %s %s %s %lld\n",
+		now.tv_sec * 1000000LL + now.tv_nsec / 1000, wpool_task_queue(task),
+		tenant ? tenant : "-", wpool_task_correlation_id(task),
+		has_attempt ? (long long)attempt.integer : 0);
+	if (len >= (int)sizeof line || write(echo->begins, line, (size_t)len) != len)
+		perror("BEGINS");
+}
+
 static void handle(struct wpool_task *task, void *context)
 {
 	long long hand_backs = number_in(task, "X-Hand-Back", 0);
+	record_begin(context, task);
 	say(wpool_task_header(task, "X-Begin"));
 	leak(number_in(task, "X-Leak-Mib", 0));
 	work_for(number_in(task, "X-Sleep-Ms", 0));
@@ -260,7 +283,8 @@ static int open_witness(const char *path)
 int main(void)
 {
 	const char *path = getenv("WITNESS");
-	struct echo echo = {.witness = open_witness(path)};
+	struct echo echo = {
+		.witness = open_witness(path), .begins = open_witness(getenv("BEGINS"))};
 	if (path && echo.witness < 0) {
 		perror(path);
 		return 70;

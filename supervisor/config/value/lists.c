@@ -2,6 +2,7 @@
 
 #include "config/problems.h"
 #include "config/value/quantity.h"
+#include "config/value/words.h"
 
 #include <inttypes.h>
 
@@ -158,5 +159,33 @@ void list_append_set(struct buf *out, const char *const *choices, uint32_t set)
 		buf_append_text(out, text_from(choices[i]));
 		is_first = false;
 	}
+	buf_append_byte(out, ']');
+}
+
+enum rc list_read_names(struct text t, int64_t max, char ***ret)
+{
+	char **names = NULL;
+	struct text rest = without_brackets(t);
+	bool more = rest.len > 0;
+	enum rc rc = more || trimmed(t).len > 0 ? RC_OK : RC_MALFORMED;
+	for (int64_t count = 0; more && rc == RC_OK; count++) {
+		struct text name = take_member(&rest, &more);
+		if (name.len == 0 || count == max)
+			rc = RC_MALFORMED;
+		else
+			rc = words_append(&names, name);
+	}
+	if (rc == RC_OK)
+		*ret = names;
+	else
+		words_free(names);
+	return rc;
+}
+
+void list_append_names(struct buf *out, char *const *names)
+{
+	buf_append_byte(out, '[');
+	for (size_t i = 0; names && names[i]; i++)
+		buf_printf(out, "%s%s", i > 0 ? ", " : "", names[i]);
 	buf_append_byte(out, ']');
 }

@@ -1,5 +1,5 @@
-/* Short lists: delays, a number with a size, and words from a set. Layer: config. Pure. Written
- * "1s, 10s, 1min", with or without YAML's brackets; "[]" is the empty list. */
+/* Short lists: delays, a number with a size, words from a set, and names. Layer: config. Pure.
+ * Written "1s, 10s, 1min", with or without YAML's brackets; "[]" is the empty list. */
 #ifndef CONFIG_VALUE_LISTS_H
 #define CONFIG_VALUE_LISTS_H
 
@@ -25,5 +25,12 @@ void list_append_log_rate(struct buf *out, const int64_t rate[2]);
  * unknown word; *ret is untouched. */
 bool list_read_set(struct text, const char *const *choices, uint32_t *ret) MUST_CHECK;
 void list_append_set(struct buf *out, const char *const *choices, uint32_t set);
+
+/* Read at most max names of any characters but blanks at the ends, commas and, around the list,
+ * brackets. RC_OK: *ret is for words_free; NULL: the list is empty. RC_MALFORMED: an empty name,
+ * or more names. RC_MEMORY. */
+enum rc list_read_names(struct text, int64_t max, char ***ret) MUST_CHECK;
+/* names: NULL-terminated, or NULL. */
+void list_append_names(struct buf *out, char *const *names);
 
 #endif

@@ -30,7 +30,8 @@ static const char *property_problem(struct text name)
 			 "app_id, reply_to, content_type or content_encoding";
 }
 
-const char *session_key_problem(struct text setting)
+/* form: what is needed, behind a value of another form. */
+static const char *problem_of(struct text setting, const char *form)
 {
 	static const struct text header = {"header:", 7}, property = {"property:", 9};
 
@@ -39,7 +40,17 @@ const char *session_key_problem(struct text setting)
 	if (text_starts(setting, property))
 		return property_problem(
 			text_of(setting.ptr + property.len, setting.len - property.len));
-	return text_is(setting, TEXT("routing_key"))
-		       ? NULL
-		       : "; header:NAME, property:NAME or routing_key is needed";
+	return text_is(setting, TEXT("routing_key")) ? NULL : form;
+}
+
+const char *session_key_problem(struct text setting)
+{
+	return problem_of(setting, "; header:NAME, property:NAME or routing_key is needed");
+}
+
+const char *throttle_key_problem(struct text setting)
+{
+	static const char form[] = "; header:NAME, property:NAME, routing_key or session is needed";
+
+	return text_is(setting, TEXT("session")) ? NULL : problem_of(setting, form);
 }

@@ -1,6 +1,6 @@
-/* The setting session.key: where a message has the key of its session. Layer: config. Pure.
- * Only the check; message/session_key.h reads the setting, and a unit test of runtime shows that
- * both accept the same. */
+/* The setting session.key: where a message has the key of its session; and a throttle's key. Layer:
+ * config. Pure. Only the check; message/key_source.h reads the setting, and a unit test of runtime
+ * shows that both accept the same. */
 #ifndef CONFIG_VALUE_SESSION_KEY_H
 #define CONFIG_VALUE_SESSION_KEY_H
 
@@ -12,5 +12,7 @@
 /* NULL: it is "header:NAME", "property:NAME" or "routing_key". Otherwise why it is refused, and
  * what is needed, to stand behind the quoted value; static. */
 const char *session_key_problem(struct text);
+/* The same for the key of a throttle, which may also be "session". */
+const char *throttle_key_problem(struct text);
 
 #endif

@@ -52,6 +52,17 @@ static enum rc set_words(char ***target, struct text value)
 	return RC_MALFORMED;
 }
 
+static enum rc set_names(const struct setting *setting, char ***target, struct text value)
+{
+	char **names;
+	enum rc rc = list_read_names(value, setting->max, &names);
+	if (rc != RC_OK)
+		return rc;
+	words_free(*target);
+	*target = names;
+	return RC_OK;
+}
+
 static enum rc set_pairs(char ***target, struct text value)
 {
 	char **pairs = NULL;
@@ -195,6 +206,8 @@ enum rc value_set(const struct setting *setting, void *base, struct text value)
 		return set_text(setting, member(setting, base), value);
 	case SETTING_WORDS:
 		return set_words(member(setting, base), value);
+	case SETTING_NAMES:
+		return set_names(setting, member(setting, base), value);
 	case SETTING_PAIRS:
 		return set_pairs(member(setting, base), value);
 	case SETTING_BINDINGS:
@@ -301,6 +314,9 @@ void value_append(const struct setting *setting, const void *base, struct buf *o
 	case SETTING_SET:
 		list_append_set(out, setting->choices, *(const uint32_t *)value);
 		break;
+	case SETTING_NAMES:
+		list_append_names(out, *(char **const *)value);
+		break;
 	case SETTING_WORDS:
 	case SETTING_PAIRS:
 	case SETTING_BINDINGS:
@@ -310,14 +326,20 @@ void value_append(const struct setting *setting, const void *base, struct buf *o
 	}
 }
 
+/* True: a char ** of texts that are owned, or NULL. */
+static bool is_array(const struct setting *setting)
+{
+	return setting->type == SETTING_WORDS || setting->type == SETTING_PAIRS ||
+	       setting->type == SETTING_BINDINGS || setting->type == SETTING_NAMES;
+}
+
 void value_release(const struct setting *setting, void *base)
 {
 	if (setting->type == SETTING_TEXT) {
 		char **text = member(setting, base);
 		free(*text);
 		*text = NULL;
-	} else if (setting->type == SETTING_WORDS || setting->type == SETTING_PAIRS ||
-		   setting->type == SETTING_BINDINGS) {
+	} else if (is_array(setting)) {
 		char ***words = member(setting, base);
 		words_free(*words);
 		*words = NULL;
@@ -360,6 +382,7 @@ static size_t size_of(const struct setting *setting)
 		[SETTING_PAIRS] = sizeof(char **),
 		[SETTING_BINDINGS] = sizeof(char **),
 		[SETTING_QUANTUM] = sizeof(struct config_quantum),
+		[SETTING_NAMES] = sizeof(char **),
 	};
 
 	return sizes[setting->type];
@@ -372,8 +395,7 @@ bool value_is_same(const struct setting *setting, const void *base, const void *
 	assert(setting->type != SETTING_ADDRESSES);
 	if (setting->type == SETTING_TEXT)
 		return text_is(text_from(*(char *const *)value), text_from(*(char *const *)others));
-	if (setting->type == SETTING_WORDS || setting->type == SETTING_PAIRS ||
-		setting->type == SETTING_BINDINGS)
+	if (is_array(setting))
 		return are_same_words(*(char **const *)value, *(char **const *)others);
 	if (setting->type == SETTING_DELAYS)
 		return are_same_delays(value, others);
@@ -500,6 +522,9 @@ void value_append_needed(const struct setting *setting, struct buf *out)
 		buf_append_text(out,
 			TEXT("a list of maps with exchange, routing_key, headers, match, type (in a "
 			     "variable: EXCHANGE=ROUTING_KEY words)"));
+		break;
+	case SETTING_NAMES:
+		buf_printf(out, "a list of at most %" PRId64 " names", setting->max);
 		break;
 	case SETTING_SET:
 		buf_append_text(out, TEXT("a list out of "));

@@ -1,5 +1,6 @@
 /* Values of settings: read, print, compare, and describe what is accepted. Layer: config. base
- * is the struct config or config_pool that the setting belongs to. Addresses are in addresses.h. */
+ * is the struct config, config_pool or config_throttle that the setting belongs to. Addresses are
+ * in addresses.h. */
 #ifndef CONFIG_VALUE_VALUES_H
 #define CONFIG_VALUE_VALUES_H
 
@@ -12,8 +13,8 @@ enum rc value_set(const struct setting *, void *base, struct text value) MUST_CH
 void value_append_unit_problem(const struct setting *, struct text value, struct buf *out);
 /* Append what the setting accepts: "a number from 1 to 10000 or auto". */
 void value_append_needed(const struct setting *, struct buf *out);
-/* Append the value in a form that value_set accepts: "25min", "16MiB", "auto". Not for lists of
- * words. */
+/* Append the value in a form that value_set accepts: "25min", "16MiB", "auto". Not for what may
+ * hold a secret: words, pairs, bindings, addresses. */
 void value_append(const struct setting *, const void *base, struct buf *out);
 /* Texts are compared by their bytes. */
 bool value_is_same(const struct setting *, const void *base, const void *other);

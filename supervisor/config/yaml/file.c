@@ -228,7 +228,7 @@ static void read_setting(
 	else if (setting->type == SETTING_BINDINGS)
 		bindings_read(draft, setting, node);
 	else if ((setting->type == SETTING_DELAYS || setting->type == SETTING_SET ||
-			 setting->type == SETTING_LOG_RATE) &&
+			 setting->type == SETTING_NAMES || setting->type == SETTING_LOG_RATE) &&
 		 node->kind == TREE_LIST && (!node->first || is_list_of_texts(node)))
 		read_list(draft, setting, node);
 	else if (setting->type == SETTING_RANGE && is_min_and_max(node))
@@ -317,13 +317,19 @@ static void read_member(struct draft *draft, const struct tree *member, const ch
 	}
 }
 
+/* True for the parts of the file that file_read_root returns. */
+static bool is_part(const char *key)
+{
+	return strcmp(key, "pools") == 0 || strcmp(key, "defaults") == 0 ||
+	       strcmp(key, "throttles") == 0;
+}
+
 /* Recurses as deep as the table's keys. */
 static void read_members(struct draft *draft, const struct tree *map, const char *section)
 {
 	bool is_root = draft->scope == SETTING_ROOT && !*section;
 	for (const struct tree *member = map->first; member; member = member->next)
-		if (!is_root ||
-			(strcmp(member->key, "pools") != 0 && strcmp(member->key, "defaults") != 0))
+		if (!is_root || !is_part(member->key))
 			read_member(draft, member, section);
 }
 
@@ -393,14 +399,15 @@ static const struct tree *find_member(const struct tree *map, const char *key)
 	return member;
 }
 
-void file_read_root(struct draft *draft, const struct tree *root, struct file_pools *ret_pools)
+void file_read_root(struct draft *draft, const struct tree *root, struct file_parts *ret_parts)
 {
-	const struct tree *list = find_member(root, "pools");
+	const struct tree *pools = find_member(root, "pools");
 	const struct tree *defaults = find_member(root, "defaults");
 	if (has_members(draft, root, ""))
 		read_members(draft, root, "");
-	*ret_pools = (struct file_pools){.list = list && !list->bad ? list : NULL,
-		.defaults = defaults && !defaults->bad ? defaults : NULL};
+	*ret_parts = (struct file_parts){.pools = pools && !pools->bad ? pools : NULL,
+		.defaults = defaults && !defaults->bad ? defaults : NULL,
+		.throttles = find_member(root, "throttles")};
 }
 
 enum rc file_add_secrets(const struct tree *root, char *const *environment, char ***names)
@@ -433,4 +440,10 @@ void file_read_pool(struct draft *draft, const struct tree *pool, const struct t
 		read_defaults(draft, defaults);
 	if (has_members(draft, pool, ""))
 		read_members(draft, pool, "");
+}
+
+void file_read_throttle(struct draft *draft, const struct tree *throttle)
+{
+	if (has_members(draft, throttle, ""))
+		read_members(draft, throttle, "");
 }

@@ -11,18 +11,22 @@
  * problems has the reason. */
 enum rc file_read(const char *file, bool is_reload, char *const *environment, struct tree **ret,
 	struct problems *) MUST_CHECK;
-/* The parts of a file that are read once for each pool; borrowed from the tree, NULL: not there. */
-struct file_pools {
-	const struct tree *list;
-	const struct tree *defaults;
+/* The parts of a file that hold settings of other scopes; borrowed from the tree, NULL: not there.
+ */
+struct file_parts {
+	const struct tree *pools;
+	const struct tree *defaults; /* read once for each pool */
+	const struct tree *throttles;
 };
 
-/* Read the settings outside pools. */
-void file_read_root(struct draft *, const struct tree *root, struct file_pools *ret_pools);
+/* Read the settings outside these parts. */
+void file_read_root(struct draft *, const struct tree *root, struct file_parts *ret_parts);
 /* Append the variables that the file expands into the passwords of broker.url (secrets.h). */
 enum rc file_add_secrets(
 	const struct tree *root, char *const *environment, char ***names) MUST_CHECK;
 /* Read one member of the list of pools, over the defaults for all of them. */
 void file_read_pool(struct draft *, const struct tree *pool, const struct tree *defaults);
+/* Read one member of the list of throttles. */
+void file_read_throttle(struct draft *, const struct tree *throttle);
 
 #endif

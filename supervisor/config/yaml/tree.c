@@ -217,7 +217,7 @@ static const char *hint_of(struct text source, const char *context, size_t line)
 	struct text text = source_line(source, line);
 	if (is_tabbed(text))
 		return " (a tab? YAML is indented with blanks)";
-	if (strstr(context, "flow") && memmem(text.ptr, text.len, "${", 2))
+	if (text.len > 0 && strstr(context, "flow") && memmem(text.ptr, text.len, "${", 2))
 		return " (inside { } and [ ] a ${NAME} needs quotes: \"${NAME}\")";
 	return "";
 }

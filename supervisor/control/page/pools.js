@@ -197,6 +197,13 @@ function statesOf({sessions}) {
 	return found.length > 0 ? found.map((state) => `${asNumber(sessions[state])} ${state}`).join(", ") : "none";
 }
 
+function throttledIn(pool) {
+	if (!pool.throttles)
+		return null;
+	return `${asNumber(member(pool, "tasks.throttled"))}` +
+		(pool.throttled_by ? ` for ${pool.throttled_by}` : "");
+}
+
 /* null: the pool has no such fact. */
 const FACTS = [
 	["Queue", (pool) => pool.queue],
@@ -204,6 +211,7 @@ const FACTS = [
 	["Workers wanted", wantedOf],
 	["Concurrency", (pool) => asNumber(member(pool, "workers.concurrency"))],
 	["Suspects waiting", (pool) => asNumber(member(pool, "tasks.suspects"))],
+	["Waiting for a throttle", throttledIn],
 	["Unacked", (pool) => asNumber(member(pool, "tasks.unacked"))],
 	["Prefetch window", (pool) => asNumber(member(pool, "tasks.window"))],
 	["Longest task", (pool) => asSpan(member(pool, "task_time.max_s"))],

@@ -69,8 +69,10 @@ static const char yaml[] =
 	"broker: {url: [\"amqp://u:p@h/v\", 'amqps://[::1]?cacertfile=a&certfile=b&keyfile=c']}\n"
 	"control: {socket: /run/x}\n"
 	"http: {listen: '127.0.0.1:1'}\n"
+	"throttles: [{name: a, limit: 1, period: 1s}, {name: b, limit: 2, period: 3s, key: session}]\n"
 	"pools:\n"
-	"  - {queue: q, command: [w, a, b], limits: {hard: 3s}}\n"
+	"  - {queue: q, command: [w, a, b], limits: {hard: 3s}, throttle: [a, b],\n"
+	"     session: {key: routing_key, max_unacked_age: 2s}}\n"
 	"  - {queue: '${Q:-r}', command: \"w 'a b'\", name: x}\n";
 
 static const char *const environment[] = {

@@ -13,6 +13,10 @@ static const char *const seeds[] = {
 	"- queue: |\n    block\n    text\n  command: >-\n    folded\n    text\n"
 	"  retry:\n    attempts: 3\n    dead_letter: broker\n",
 	"pools: [{queue: r, command: [w], limits: , declare: on, properties: true, body: bin}]\n",
+	"throttles:\n- {name: a, limit: 10, period: 1s}\n- name: b\n  limit: 1\n  period: 1.5h\n"
+	"  key: 'header:k'\n  max_keys: 9\n  when_exceeded: reply\n"
+	"defaults: {throttle: [b]}\npools:\n- {queue: q, command: w, throttle: [a, b]}\n"
+	"- {queue: r, command: w, throttle: []}\n- {queue: s, command: w}\n",
 };
 
 static const char *const addresses[] = {

@@ -142,26 +142,42 @@ static bool is_same(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
+static const enum setting_scope scopes[] = {SETTING_ROOT, SETTING_POOL, SETTING_THROTTLE};
+static const char *const headings[] = {"\n## Global settings\n",
+	"\n## Settings of each pool, under `pools`\n",
+	"\n## Settings of each throttle, under `throttles`\n"};
+#define SCOPES (sizeof scopes / sizeof *scopes)
+
+/* A pool without a file has no throttles to name. */
+static bool is_only_in_file(enum setting_scope scope, const struct setting *setting)
+{
+	return scope == SETTING_THROTTLE || strcmp(setting->key, "throttle") == 0;
+}
+
 START_TEST(test_table_is_consistent)
 {
-	size_t counts[2], total;
-	const struct setting *scopes[2] = {
-		settings_of(SETTING_ROOT, &counts[0]), settings_of(SETTING_POOL, &counts[1])};
-	const struct setting *all[2 * SETTINGS_MAX];
-	total = 0;
-	for (int scope = 0; scope < 2; scope++)
-		for (size_t i = 0; i < counts[scope]; i++)
-			all[total++] = &scopes[scope][i];
+	const struct setting *all[3 * SETTINGS_MAX];
+	size_t total = 0;
+	for (size_t scope = 0; scope < SCOPES; scope++) {
+		size_t count;
+		const struct setting *settings = settings_of(scopes[scope], &count);
+		for (size_t i = 0; i < count; i++) {
+			ck_assert_msg(!settings[i].variable ==
+					      is_only_in_file(scopes[scope], &settings[i]),
+				"%s", settings[i].key);
+			all[total++] = &settings[i];
+		}
+	}
 	for (size_t i = 0; i < total; i++) {
 		const struct setting *s = all[i];
-		ck_assert_msg(s->key && s->variable && s->help, "%zu", i);
+		ck_assert_msg(s->key && s->help, "%zu", i);
 		ck_assert_msg(!s->fallback != !s->default_words, "%s", s->key);
 		ck_assert_msg(s->help[strlen(s->help) - 1] == '.', "%s", s->key);
 		ck_assert_msg(!strchr(s->help, '|'), "%s: breaks the reference's table", s->key);
 		bool has_choices = s->type == SETTING_CHOICE || s->type == SETTING_SET;
 		ck_assert_msg(has_choices == !!s->choices, "%s", s->key);
 		for (size_t j = 0; j < i; j++) {
-			ck_assert_msg(!is_same(s->key, all[j]->key), "%s", s->key);
+			ck_assert_msg(!is_same(s->key, all[j]->key) || s->is_own, "%s", s->key);
 			ck_assert_msg(!is_same(s->variable, all[j]->variable), "%s", s->key);
 			ck_assert_msg(!is_same(s->flag, all[j]->flag), "%s", s->key);
 		}
@@ -179,18 +195,20 @@ START_TEST(test_reference_misses_nothing)
 	buf_init(&out, LOADING_PROBLEMS_SIZE);
 	config_print_flags(&out);
 	loading_take(&out, flags);
-	for (int scope = 0; scope < 2; scope++) {
+	for (size_t scope = 0; scope < SCOPES; scope++) {
 		size_t count;
-		const struct setting *s = settings_of((enum setting_scope)scope, &count);
+		const struct setting *s = settings_of(scopes[scope], &count);
+		const char *section = strstr(reference, headings[scope]);
+		ck_assert_ptr_nonnull(section);
 		for (; count > 0; count--, s++) {
 			char row[100];
 			snprintf(row, sizeof row, "\n| `%s` | ", s->key);
-			const char *found = strstr(reference, row);
+			const char *found = strstr(section, row);
 			ck_assert_msg(found, "%s", s->key);
 			const char *end = strchr(found + 1, '\n');
 			struct text line = text_of(found, (size_t)(end - found));
 			const char *cells[] = {s->fallback ? s->fallback : s->default_words,
-				s->variable, s->flag ? s->flag : "", s->help};
+				s->variable ? s->variable : "", s->flag ? s->flag : "", s->help};
 			for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
 				ck_assert_msg(
 					memmem(line.ptr, line.len, cells[i], strlen(cells[i])),

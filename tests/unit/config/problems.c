@@ -11,9 +11,9 @@ struct problem_case {
 };
 
 #define POOL_KEYS "name, queue, " SHARED_KEYS
-#define SHARED_KEYS                                                                                                                     \
-	"command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "                                          \
-	"prefetch, pipeline, concurrency, pipe_wait, pipe, declare, queue_arguments, bindings, body, headers, properties, unroutable, " \
+#define SHARED_KEYS                                                                                                                               \
+	"command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "                                                    \
+	"prefetch, pipeline, concurrency, throttle, pipe_wait, pipe, declare, queue_arguments, bindings, body, headers, properties, unroutable, " \
 	"reply_queues, max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry, session"
 
 /* What is appended to POOL, and the problem, which must be the only one. */
@@ -263,8 +263,8 @@ static const struct problem_case pool_cases[] = {
 	{"pool: []\n", "4: pool is unknown; the nearest is pools"},
 	{"pools: []\n", "4: \"pools\" is there twice, first on line 1"},
 	{"metrics: {}\n",
-		"4: metrics is unknown; there are broker, drain, log, control, http, defaults, "
-		"pools"},
+		"4: metrics is unknown; there are broker, drain, log, control, http, throttles, "
+		"defaults, pools"},
 };
 
 START_TEST(test_pool_problem)
@@ -316,7 +316,7 @@ static const struct {
 		"command"},
 	{TEXT("text"),
 		":1: the file is a text; keys are needed: broker, drain, log, control, http, "
-		"defaults, pools\n"
+		"throttles, defaults, pools\n"
 		"wpool.yaml: pools is missing; a list of pools is needed, each with queue and "
 		"command"},
 	{TEXT("a: 1\nb: [\n"),
@@ -328,6 +328,9 @@ static const struct {
 	{TEXT("pools:\n \t- queue: q\n"),
 		":2: not YAML: found character that cannot start any token, while scanning for the "
 		"next token (a tab? YAML is indented with blanks)"},
+	/* on a line that is one only for YAML */
+	{TEXT("a: [\r\r"), ":3: not YAML: did not find expected node content, while parsing a flow "
+			   "node in what begins on line 1"},
 	{TEXT("a: [1,\n2,\nb: 3\n"),
 		":4: not YAML: did not find expected ',' or ']', while parsing a flow sequence that "
 		"begins on line 1"},

@@ -64,7 +64,7 @@ static void begin(unsigned number)
 static void end(unsigned number)
 {
 	command(SESSION_VERB_RESUME, number);
-	pool_runtime_turn(runtime, clock_now(), 0);
+	pool_runtime_turn(runtime, clock_now(), throttles_now(), 0);
 }
 
 static unsigned number_of(const struct session_facts *facts)

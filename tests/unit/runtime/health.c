@@ -109,6 +109,14 @@ START_TEST(each_cause_has_a_sentence)
 	ck_assert_ptr_nonnull(strstr(text_of_cause(&health, HEALTH_HELD),
 		": a former active supervisor may still run what was delivered before "
 		"(takeover_delay)"));
+	health.throttled = 3;
+	health.throttled_by = "erp";
+	health.throttled_since = clock_now() - 3 * MTIME_MINUTE;
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_THROTTLED),
+		"the throttle erp has held back tasks for 3 min, 3 now: more come than its limit "
+		"lets start (wpool throttles)");
+	ck_assert_ptr_nonnull(strstr(text_of_cause(&health, HEALTH_WINDOW_STUCK),
+		"; the throttle erp holds back some; see wpool sessions"));
 	health.pool = "first";
 	ck_assert_str_eq(
 		text_of_cause(&health, HEALTH_PAUSED), "pool first: paused by an operator");

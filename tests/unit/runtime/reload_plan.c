@@ -1,11 +1,13 @@
 /* What a reload will do to each pool: planned from the pools that run and the new configuration. */
 #include "runtime/reload_plan.h"
 #include "os/clock.h"
+#include "runtime/throttles/throttles.h"
 #include "unit/support/config/loading.h"
 #include "unit/support/runtime/runtime_rig.h"
 
 static struct runtime_rig rig;
 static struct pool_set pool_set;
+static struct throttles throttles;
 static struct config *in_force;
 static struct buf shown;
 
@@ -13,12 +15,14 @@ static void set_up(void)
 {
 	loading_set_up();
 	runtime_rig_open(&rig, 1);
+	rig.tools.throttles = &throttles;
 	buf_init(&shown, SIZE_MAX);
 }
 
 static void tear_down(void)
 {
 	pool_set_release(&pool_set);
+	throttles_release(&throttles);
 	config_free(in_force);
 	in_force = NULL;
 	buf_release(&shown);
@@ -40,6 +44,7 @@ static void start(const char *yaml)
 {
 	config_free(in_force);
 	in_force = load(yaml);
+	ck_assert(throttles_define(&throttles, in_force));
 	for (size_t i = 0; i < in_force->pool_count; i++)
 		ck_assert_ptr_nonnull(
 			pool_set_add(&pool_set, &rig.tools, &in_force->pools[i], clock_now()));
@@ -59,7 +64,7 @@ static void append_changes(const struct reload_changes *changes)
 	buf_append_byte(&shown, '\n');
 }
 
-/* expected: a line for each pool, then the settings outside the pools. */
+/* expected: a line for each pool, then the throttles, then the settings outside the pools. */
 static void expect_plan(const char *yaml, const char *expected)
 {
 	struct config *other = load(yaml);
@@ -72,6 +77,12 @@ static void expect_plan(const char *yaml, const char *expected)
 		append_changes(&step->changes);
 		ck_assert((step->runtime == NULL) == (step->action == RELOAD_ADD));
 		ck_assert((step->config == NULL) == (step->action == RELOAD_REMOVE));
+	}
+	for (size_t i = 0; i < plan.throttle_count; i++) {
+		const struct reload_throttle *throttle = &plan.throttles[i];
+		buf_printf(&shown, "throttle %s %s", throttle->name,
+			reload_action_name(throttle->action));
+		append_changes(&throttle->changes);
 	}
 	if (plan.settings.count > 0) {
 		buf_printf(&shown, "settings");
@@ -86,6 +97,12 @@ static void expect_plan(const char *yaml, const char *expected)
 	reload_plan_release(&plan);
 	config_free(other);
 }
+
+#define ERP    "{name: erp, limit: 5, period: 1s}"
+#define TENANT "{name: tenant, limit: 5, period: 1s, key: 'header:tenant'}"
+#define ROUTED                                                                                     \
+	"throttles: [" ERP ", {name: route, limit: 5, period: 1s, key: routing_key}]\npools:\n"
+#define DEFINED "throttles: [" ERP ", " TENANT "]\npools:\n"
 
 #define POOL(name, more) "- {name: " name ", queue: q, command: w, workers: 1" more "}\n"
 
@@ -120,6 +137,39 @@ static const struct {
 		"broker: {url: 'amqp://u:new@h'}\n"
 		"pools: [{name: a, queue: q, command: [w, new], workers: 1, env: {KEY: new}}]\n",
 		"a restarting: command, env\nneeds_restart: broker.url\n"},
+
+	/* Figures hold at once; a key that moves replaces the pool, and so does a throttle for
+	 * which a task in hand may have no key. */
+	{"throttles: [" ERP "]\npools:\n" POOL("a", ", throttle: [erp]") POOL("b", ""),
+		"throttles: [{name: erp, limit: 6, period: 2s, when_exceeded: reply}]\npools:\n" POOL(
+			"a", ", throttle: [erp]") POOL("b", ""),
+		"a changed\nb unchanged\n"
+		"throttle erp changed: limit 5 -> 6, period 1s -> 2s, when_exceeded delay -> reply\n"},
+	{"throttles: [" ERP "]\npools:\n" POOL("a", ", throttle: [erp]"),
+		"throttles: [{name: erp, limit: 5, period: 1s, key: routing_key}]\npools:\n" POOL(
+			"a", ", throttle: [erp]"),
+		"a replaced\nthrottle erp changed: key  -> routing_key, max_keys 1 -> 10000\n"},
+	{DEFINED POOL("a", ""), DEFINED POOL("a", ", throttle: [erp]"),
+		"a changed: pipeline auto -> 1, throttle [] -> [erp]\n"},
+	{DEFINED POOL("a", ", throttle: [tenant, erp]"), DEFINED POOL("a", ", throttle: [tenant]"),
+		"a changed: throttle [tenant, erp] -> [tenant]\n"},
+	{DEFINED POOL("a", ""), DEFINED POOL("a", ", throttle: [tenant]"),
+		"a changed: pipeline auto -> 1, throttle [] -> [tenant]\n"},
+	{DEFINED POOL("a", ", throttle: [tenant, erp]"),
+		DEFINED POOL("a", ", throttle: [erp, tenant]"),
+		"a changed: throttle [tenant, erp] -> [erp, tenant]\n"},
+	{ROUTED POOL("a", ", properties: true, throttle: [erp]"),
+		ROUTED POOL("a", ", properties: true, throttle: [erp, route]"),
+		"a changed: throttle [erp] -> [erp, route]\n"},
+	{ROUTED POOL("a", ", throttle: [erp]"), ROUTED POOL("a", ", throttle: [erp, route]"),
+		"a replaced: throttle [erp] -> [erp, route]\n"},
+	{ROUTED POOL("a", ", throttle: [erp, route]"), ROUTED POOL("a", ", throttle: [route]"),
+		"a changed: throttle [erp, route] -> [route]\n"},
+	{DEFINED POOL("a", ", throttle: [erp, tenant]"),
+		"throttles: [" ERP
+		", {name: other, limit: 1, period: 1s}]\npools:\n" POOL("a", ", throttle: [erp]"),
+		"a changed: throttle [erp, tenant] -> [erp]\nthrottle other added\n"
+		"throttle tenant removed\n"},
 
 	/* Settings outside the pools. */
 	{"pools:\n" POOL("a", ""),

@@ -8,6 +8,7 @@
 #include "process/guard.h"
 #include "process/reaper.h"
 #include "process/strays.h"
+#include "runtime/throttles/throttles.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -72,11 +73,17 @@ static void start_tools(struct runtime_rig *rig)
 	ck_assert_ptr_nonnull(tools->strays);
 }
 
+static void turn(struct runtime_rig *rig)
+{
+	pool_runtime_turn(rig->runtime, clock_now(), throttles_now(), 0);
+	pool_runtime_flush(rig->runtime);
+}
+
 static void end_turn(struct runtime_rig *rig)
 {
 	if (starts_look_at(&rig->starts) <= clock_now())
 		starts_look(&rig->starts, clock_now(), RUNTIME_RIG_PROCESSORS * clock_now());
-	pool_runtime_turn(rig->runtime, clock_now(), 0);
+	turn(rig);
 	ck_assert_uint_ge(pool_facts(rig->runtime->pool).ready, rig->ready_min);
 }
 
@@ -131,7 +138,7 @@ void runtime_rig_await_log(struct runtime_rig *rig, const char *text)
 void runtime_rig_command(struct runtime_rig *rig, enum command what, uint32_t number)
 {
 	ck_assert_ptr_null(pool_runtime_command(rig->runtime, what, number, clock_now()));
-	pool_runtime_turn(rig->runtime, clock_now(), 0);
+	turn(rig);
 }
 
 char **runtime_rig_words(const char *program)
@@ -171,7 +178,7 @@ void runtime_rig_open(struct runtime_rig *rig, uint16_t workers)
 	ev_timer_init(&rig->deadline, on_deadline, 0, 0);
 	rig->runtime = pool_runtime_new(&rig->tools, &rig->config, 0, 1, clock_now());
 	ck_assert_ptr_nonnull(rig->runtime);
-	pool_runtime_turn(rig->runtime, clock_now(), 0);
+	turn(rig);
 	runtime_rig_await_ready(rig, workers);
 	rig->ready_min = workers;
 }

@@ -1,0 +1,187 @@
+#include "runtime/throttles/throttle_file.h"
+
+#include "base/keyed_hash.h"
+
+#include <assert.h>
+#include <endian.h>
+
+/* The last byte is the version of the format. */
+static const char magic[8] = {'w', 'p', 'o', 'o', 'l', 't', 'h', 1};
+
+/* Numbers are in network order. */
+struct header_bytes {
+	char magic[8];
+	uint64_t generation, seed, before, unused;
+	uint64_t check; /* of all before it */
+};
+
+struct entry_bytes {
+	uint32_t check; /* of all behind it */
+	uint32_t head;  /* kind, and starts */
+	uint64_t id, at;
+};
+
+_Static_assert(sizeof(struct header_bytes) == THROTTLE_FILE_HEADER, "header");
+_Static_assert(sizeof(struct entry_bytes) == THROTTLE_FILE_ENTRY, "entry");
+
+#define STARTS_BITS 24
+#define STARTS_MAX  ((1u << STARTS_BITS) - 1)
+
+/* ---------- writing ---------- */
+
+static uint64_t header_check(const struct header_bytes *bytes)
+{
+	return htobe64(keyed_hash(0, text_of(bytes, offsetof(struct header_bytes, check))));
+}
+
+void throttle_file_append_header(struct buf *out, const struct throttle_file_header *header)
+{
+	struct header_bytes bytes = {.generation = htobe64(header->generation),
+		.seed = htobe64(header->seed),
+		.before = htobe64((uint64_t)header->before)};
+
+	memcpy(bytes.magic, magic, sizeof magic);
+	bytes.check = header_check(&bytes);
+	buf_append(out, &bytes, sizeof bytes);
+}
+
+/* What an older generation left in the same place has another one. */
+static uint32_t entry_check(
+	const struct throttle_file_header *header, uint64_t offset, const struct entry_bytes *bytes)
+{
+	uint64_t secret = header->seed ^ header->generation << 40 ^ offset;
+
+	return htobe32((uint32_t)keyed_hash(
+		secret, text_of(&bytes->head, sizeof *bytes - sizeof bytes->check)));
+}
+
+void throttle_file_append(struct buf *out, const struct throttle_file_header *header,
+	uint64_t offset, const struct throttle_file_entry *entry)
+{
+	struct entry_bytes bytes = {
+		.head = htobe32((uint32_t)entry->kind << STARTS_BITS | entry->starts),
+		.id = htobe64(entry->id),
+		.at = htobe64((uint64_t)entry->at)};
+
+	assert(entry->starts <= STARTS_MAX);
+	bytes.check = entry_check(header, offset, &bytes);
+	buf_append(out, &bytes, sizeof bytes);
+}
+
+/* ---------- reading ---------- */
+
+static bool read_header(struct text text, struct throttle_file_header *ret)
+{
+	struct header_bytes bytes;
+
+	if (text.len < sizeof bytes)
+		return false;
+	memcpy(&bytes, text.ptr, sizeof bytes);
+	if (memcmp(bytes.magic, magic, sizeof magic) != 0 || bytes.check != header_check(&bytes))
+		return false;
+	*ret = (struct throttle_file_header){.generation = be64toh(bytes.generation),
+		.seed = be64toh(bytes.seed),
+		.before = (mtime)be64toh(bytes.before)};
+	return true;
+}
+
+static struct entry_bytes bytes_at(const struct throttle_file *file, size_t offset)
+{
+	struct entry_bytes bytes;
+
+	memcpy(&bytes, file->bytes.ptr + offset, sizeof bytes);
+	return bytes;
+}
+
+static struct throttle_file_entry entry_at(const struct throttle_file *file, size_t offset)
+{
+	struct entry_bytes bytes = bytes_at(file, offset);
+
+	return (struct throttle_file_entry){.kind = be32toh(bytes.head) >> STARTS_BITS,
+		.starts = be32toh(bytes.head) & STARTS_MAX,
+		.id = be64toh(bytes.id),
+		.at = (mtime)be64toh(bytes.at)};
+}
+
+static bool is_whole(const struct throttle_file *file, size_t offset)
+{
+	struct entry_bytes bytes = bytes_at(file, offset);
+
+	return bytes.check == entry_check(&file->header, offset, &bytes);
+}
+
+static bool take_boot(struct throttle_file *file, const struct throttle_file_entry *entry)
+{
+	if (entry->at < file->latest)
+		return false;
+	file->boot = entry->id;
+	file->boot_began = file->latest = entry->at;
+	file->has_unwritten = false;
+	return true;
+}
+
+/* False: it makes no sense where it stands. */
+static bool take_entry(struct throttle_file *file, size_t offset)
+{
+	struct throttle_file_entry entry = entry_at(file, offset);
+
+	switch (entry.kind) {
+	case THROTTLE_FILE_BOOT:
+		/* A file that begins in the middle of a boot has the begin of it before its own. */
+		if (offset > THROTTLE_FILE_HEADER)
+			return take_boot(file, &entry);
+		file->boot = entry.id;
+		file->boot_began = entry.at;
+		file->latest = mtime_max(file->latest, entry.at);
+		return true;
+	case THROTTLE_FILE_START:
+		file->has_unwritten = true;
+		return offset > THROTTLE_FILE_HEADER && entry.starts > 0;
+	case THROTTLE_FILE_WRITTEN:
+		if (offset == THROTTLE_FILE_HEADER || entry.at < file->latest)
+			return false;
+		file->latest = entry.at;
+		file->has_unwritten = false;
+		return true;
+	}
+	return false;
+}
+
+enum rc throttle_file_read(struct text bytes, struct throttle_file *ret)
+{
+	struct throttle_file file = {0};
+
+	if (bytes.len == 0)
+		return RC_NOT_FOUND;
+	if (!read_header(bytes, &file.header) ||
+		bytes.len < THROTTLE_FILE_HEADER + THROTTLE_FILE_ENTRY)
+		return RC_MALFORMED;
+	bytes.len -= (bytes.len - THROTTLE_FILE_HEADER) % THROTTLE_FILE_ENTRY;
+	file.bytes = bytes;
+	file.latest = file.header.before;
+	for (size_t at = THROTTLE_FILE_HEADER; at < bytes.len; at += THROTTLE_FILE_ENTRY)
+		if (!is_whole(&file, at) || !take_entry(&file, at))
+			return RC_MALFORMED;
+	*ret = file;
+	return RC_OK;
+}
+
+void throttle_file_replay(const struct throttle_file *file, mtime unwritten_at,
+	void (*on_starts)(void *ctx, uint64_t key, uint32_t starts, mtime at), void *ctx)
+{
+	size_t from = THROTTLE_FILE_HEADER, len = file->bytes.len;
+
+	for (size_t to = from; to <= len; to += THROTTLE_FILE_ENTRY) {
+		struct throttle_file_entry last = {
+			.kind = THROTTLE_FILE_WRITTEN, .at = unwritten_at};
+		if (to < len)
+			last = entry_at(file, to);
+		if (last.kind == THROTTLE_FILE_START)
+			continue;
+		for (; from < to; from += THROTTLE_FILE_ENTRY) {
+			struct throttle_file_entry entry = entry_at(file, from);
+			on_starts(ctx, entry.id, entry.starts, last.at);
+		}
+		from = to + THROTTLE_FILE_ENTRY;
+	}
+}

@@ -1,0 +1,422 @@
+#include "runtime/throttles/throttles.h"
+
+#include "base/log.h"
+#include "os/clock.h"
+#include "os/random_id.h"
+#include "runtime/throttles/state_folder.h"
+#include "runtime/throttles/throttle_log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Ten years, as microseconds: longer than any period. */
+#define ORIGIN          (3650 * 24 * 60 * MTIME_MINUTE)
+#define KEYS_LOGGED_MAX 10000
+
+_Static_assert(CONFIG_POOL_THROTTLES_MAX == PASSES_MAX, "throttle");
+_Static_assert(CONFIG_THROTTLE_LIMIT_MAX == THROTTLE_LIMIT_MAX, "throttles.limit");
+_Static_assert(CONFIG_THROTTLE_KEYS_MAX == THROTTLE_KEYS_MAX, "throttles.max_keys");
+_Static_assert(CONFIG_PERIOD_MAX < ORIGIN, "throttles.period");
+
+mtime throttles_now(void)
+{
+	return ORIGIN + clock_boot();
+}
+
+/* ---------- what the configuration defines ---------- */
+
+static bool are_same(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+static struct throttle_figures figures_of(const struct config_throttle *config)
+{
+	return (struct throttle_figures){.limit = (uint32_t)config->limit,
+		.period = config->period,
+		.max_keys = config->key ? (uint32_t)config->max_keys : 1};
+}
+
+/* ---------- life ---------- */
+
+/* Others may have begun tasks until now. */
+static mtime missed_until(const struct throttle_figures *figures, mtime now)
+{
+	return now - figures->period + mtime_min(figures->period, THROTTLES_WAIT);
+}
+
+struct throttles_folder {
+	int fd; /* -1: there is none, which was logged */
+	char path[PATH_MAX];
+};
+
+static bool find_folder(struct throttles *throttles)
+{
+	struct throttles_folder *folder = throttles->folder;
+
+	if (folder)
+		return folder->fd >= 0;
+	folder = throttles->folder = calloc(1, sizeof *folder);
+	if (!folder)
+		return false;
+	if (state_folder_open(&folder->fd, folder->path) == RC_OK)
+		return true;
+	folder->fd = -1;
+	log_warn(
+		"the starts of throttles with a period over 10 s are not recorded: %s: %s; after a "
+		"restart nothing starts for 10 s, and what was before does not count "
+		"($STATE_DIRECTORY names a folder)",
+		*folder->path ? folder->path : "no state folder", strerror(errno));
+	return false;
+}
+
+static void free_named(struct named_throttle *named)
+{
+	if (!named)
+		return;
+	throttle_log_close(named->log);
+	throttle_free(named->throttle);
+	free(named->name);
+	free(named->key);
+	free(named);
+}
+
+static bool is_recorded(const struct throttle_figures *figures)
+{
+	return figures->period > THROTTLES_WAIT;
+}
+
+static struct throttle_log *open_log(const struct throttles *throttles,
+	const struct named_throttle *named, mtime now, enum throttle_past *ret_past)
+{
+	const struct throttle_log_place place = {.folder = throttles->folder->fd,
+		.path = throttles->folder->path,
+		.name = named->name,
+		.key = named->key,
+		.boot_began = ORIGIN};
+
+	return throttle_log_open(&place, now, ret_past);
+}
+
+static void log_restored(const struct named_throttle *named, mtime now)
+{
+	uint64_t starts;
+
+	if (throttle_in_windows(named->throttle, now, KEYS_LOGGED_MAX, &starts))
+		log_info("throttle %s: %" PRIu64 " start%s of the process before count%s",
+			named->name, starts, starts == 1 ? "" : "s", starts == 1 ? "s" : "");
+	else
+		log_info("throttle %s: the starts of the process before count", named->name);
+}
+
+/* False: out of memory. */
+static bool set_up_throttle(struct throttles *throttles, struct named_throttle *named)
+{
+	const struct throttle_figures *figures = &named->configured;
+	enum throttle_past past = THROTTLE_PAST_UNKNOWN;
+	mtime now = throttles_now(), before;
+
+	if (is_recorded(figures) && find_folder(throttles)) {
+		named->log = open_log(throttles, named, now, &past);
+		if (!named->log)
+			return false;
+	}
+	named->throttle = throttle_new(figures,
+		past == THROTTLE_PAST_KNOWN ? throttle_log_seed(named->log) : random_id_seed());
+	if (!named->throttle)
+		return false;
+	if (past == THROTTLE_PAST_KNOWN) {
+		throttle_log_restore(named->log, named->throttle, now);
+		log_restored(named, now);
+		return true;
+	}
+	before = past == THROTTLE_PAST_DAMAGED ? now : missed_until(figures, now);
+	throttle_missed(named->throttle, before);
+	if (named->log)
+		throttle_log_begin(named->log, named->throttle, before, now);
+	return true;
+}
+
+static struct named_throttle *make_named(
+	struct throttles *throttles, const struct config_throttle *config)
+{
+	struct named_throttle *named = calloc(1, sizeof *named);
+
+	if (!named)
+		return NULL;
+	named->configured = figures_of(config);
+	named->scope = config->scope;
+	named->when_exceeded = config->when_exceeded;
+	named->name = strdup(config->name);
+	named->key = config->key ? strdup(config->key) : NULL;
+	if (named->name && (named->key || !config->key) && set_up_throttle(throttles, named))
+		return named;
+	free_named(named);
+	return NULL;
+}
+
+static bool add(struct throttles *throttles, const struct config_throttle *config)
+{
+	struct named_throttle **list =
+		realloc(throttles->list, (throttles->count + 1) * sizeof(*list));
+
+	if (!list)
+		return false;
+	throttles->list = list;
+	list[throttles->count] = make_named(throttles, config);
+	if (!list[throttles->count])
+		return false;
+	throttles->count++;
+	return true;
+}
+
+static void drop(struct throttles *throttles, struct named_throttle *named)
+{
+	size_t i = 0;
+
+	while (throttles->list[i] != named)
+		i++;
+	throttles->count--;
+	memmove(&throttles->list[i], &throttles->list[i + 1],
+		(throttles->count - i) * sizeof *throttles->list);
+	free_named(named);
+}
+
+void throttles_release(struct throttles *throttles)
+{
+	for (size_t i = 0; i < throttles->count; i++)
+		free_named(throttles->list[i]);
+	free(throttles->list);
+	if (throttles->folder && throttles->folder->fd >= 0)
+		close(throttles->folder->fd);
+	free(throttles->folder);
+	*throttles = (struct throttles){0};
+}
+
+/* ---------- pools ---------- */
+
+/* The starts by another key say nothing. */
+static struct named_throttle *find_as_defined(
+	const struct throttles *throttles, const struct config_throttle *config)
+{
+	struct named_throttle *named = throttles_find(throttles, text_from(config->name));
+
+	return named && are_same(named->key, config->key) ? named : NULL;
+}
+
+bool throttles_define(struct throttles *throttles, const struct config *config)
+{
+	throttles->config = config;
+	for (size_t i = 0; i < config->pool_count; i++)
+		for (char *const *name = config->pools[i].throttle; name && *name; name++) {
+			const struct config_throttle *other = config_find_throttle(config, *name);
+			if (!find_as_defined(throttles, other) && !add(throttles, other))
+				return false;
+		}
+	return true;
+}
+
+void throttles_drop_unused(struct throttles *throttles)
+{
+	for (size_t i = throttles->count; i > 0; i--)
+		if (throttles->list[i - 1]->pools == 0)
+			drop(throttles, throttles->list[i - 1]);
+}
+
+static struct pool_throttle hold(struct throttles *throttles, const char *name)
+{
+	static const enum throttle_excess excess[] = {
+		[CONFIG_EXCEEDED_DELAY] = THROTTLE_DELAY,
+		[CONFIG_EXCEEDED_REPLY] = THROTTLE_REPLY,
+		[CONFIG_EXCEEDED_DEAD_LETTER] = THROTTLE_DEAD_LETTER,
+	};
+	const struct config_throttle *config = config_find_throttle(throttles->config, name);
+	struct named_throttle *named = find_as_defined(throttles, config);
+
+	assert(named);
+	named->pools++;
+	return (struct pool_throttle){.throttle = named->throttle,
+		.name = named->name,
+		.has_key = named->key != NULL,
+		.excess = excess[config->when_exceeded]};
+}
+
+void throttles_hold(struct throttles *throttles, char *const *names, struct pool_config *config)
+{
+	config->throttle_count = 0;
+	for (; names && *names; names++)
+		config->throttles[config->throttle_count++] = hold(throttles, *names);
+	if (config->throttle_count > 0)
+		config->pipeline = 1;
+}
+
+static struct named_throttle *named_of(
+	const struct throttles *throttles, const struct pool_throttle *throttle)
+{
+	size_t i = 0;
+
+	while (throttles->list[i]->throttle != throttle->throttle)
+		i++;
+	return throttles->list[i];
+}
+
+/* check-config refuses what key_source_parse_throttle refuses. */
+struct throttle_keys throttles_keys(
+	const struct throttles *throttles, const struct pool_config *config)
+{
+	struct throttle_keys keys = {.count = config->throttle_count};
+
+	for (uint8_t i = 0; i < config->throttle_count; i++) {
+		const struct named_throttle *named = named_of(throttles, &config->throttles[i]);
+		const char *problem = NULL;
+		keys.of[i].throttle = named->throttle;
+		if (named->key)
+			problem = key_source_parse_throttle(
+				text_from(named->key), &keys.of[i].source);
+		assert(!problem);
+	}
+	return keys;
+}
+
+void throttles_let_go(struct throttles *throttles, const struct pool_config *config)
+{
+	for (uint8_t i = 0; i < config->throttle_count; i++) {
+		struct named_throttle *named = named_of(throttles, &config->throttles[i]);
+		if (--named->pools == 0)
+			drop(throttles, named);
+	}
+}
+
+/* ---------- turns ---------- */
+
+void throttles_save(struct throttles *throttles, mtime now)
+{
+	for (size_t i = 0; i < throttles->count; i++)
+		if (throttles->list[i]->log)
+			throttle_log_save(
+				throttles->list[i]->log, throttles->list[i]->throttle, now);
+}
+
+void throttles_end_turn(struct throttles *throttles, mtime now)
+{
+	for (size_t i = 0; i < throttles->count; i++) {
+		throttle_end_turn(throttles->list[i]->throttle, now);
+		if (throttles->list[i]->log)
+			throttle_log_end_turn(throttles->list[i]->log, now);
+	}
+}
+
+/* The notice has the name that its pool got from here. */
+void throttles_count(struct throttles *throttles, const struct notice *notice)
+{
+	for (size_t i = 0; i < throttles->count; i++) {
+		struct named_throttle *named = throttles->list[i];
+		if (named->name != notice->what)
+			continue;
+		named->postponed += notice->kind == NOTICE_TASK_POSTPONED;
+		named->refused += notice->kind == NOTICE_TASK_REFUSED;
+	}
+}
+
+/* ---------- figures ---------- */
+
+struct named_throttle *throttles_find(const struct throttles *throttles, struct text name)
+{
+	for (size_t i = throttles->count; i > 0; i--)
+		if (text_is(name, text_from(throttles->list[i - 1]->name)))
+			return throttles->list[i - 1];
+	return NULL;
+}
+
+bool throttles_is_latest(const struct throttles *throttles, const struct named_throttle *named)
+{
+	return throttles_find(throttles, text_from(named->name)) == named;
+}
+
+/* A record that begins now has none of the starts before. */
+static void use_figures(struct throttles *throttles, struct named_throttle *named,
+	const struct throttle_figures *figures)
+{
+	mtime now = throttles_now();
+	enum throttle_past past;
+
+	throttle_configure(named->throttle, figures);
+	if (!is_recorded(figures) && named->log) {
+		throttle_log_remove(named->log);
+		named->log = NULL;
+	} else if (is_recorded(figures) && !named->log && find_folder(throttles)) {
+		named->log = open_log(throttles, named, now, &past);
+		if (named->log)
+			throttle_log_begin(named->log, named->throttle, now, now);
+		else
+			log_warn("out of memory: the starts of throttle %s are not recorded",
+				named->name);
+	}
+}
+
+/* What an operator has set stays where the configuration names what it did before. */
+static void configure(struct throttles *throttles, struct named_throttle *named,
+	const struct config_throttle *config)
+{
+	struct throttle_figures figures = *throttle_figures(named->throttle),
+				other = figures_of(config);
+
+	if (other.limit != named->configured.limit)
+		figures.limit = other.limit;
+	if (other.period != named->configured.period)
+		figures.period = other.period;
+	figures.max_keys = other.max_keys;
+	named->configured = other;
+	named->when_exceeded = config->when_exceeded;
+	use_figures(throttles, named, &figures);
+}
+
+void throttles_configure(struct throttles *throttles)
+{
+	for (size_t i = 0; i < throttles->config->throttle_count; i++) {
+		const struct config_throttle *config = &throttles->config->throttles[i];
+		struct named_throttle *named = find_as_defined(throttles, config);
+		if (named)
+			configure(throttles, named, config);
+	}
+}
+
+static uint64_t memory_of(const struct throttle_figures *figures)
+{
+	return config_throttle_memory(figures->limit, figures->max_keys);
+}
+
+static bool fits(const struct throttles *throttles, const struct named_throttle *named,
+	const struct throttle_figures *figures)
+{
+	uint64_t memory = memory_of(figures);
+
+	for (size_t i = 0; i < throttles->count; i++)
+		if (throttles->list[i] != named)
+			memory += memory_of(throttle_figures(throttles->list[i]->throttle));
+	return memory <= CONFIG_THROTTLES_MEMORY;
+}
+
+const char *throttles_set(
+	struct throttles *throttles, struct named_throttle *named, uint32_t limit, mtime period)
+{
+	struct throttle_figures figures = *throttle_figures(named->throttle);
+
+	if (limit > 0)
+		figures.limit = limit;
+	if (period > 0)
+		figures.period = period;
+	if (figures.limit > THROTTLE_LIMIT_MAX)
+		return "limit is 1 to 1000000";
+	if (figures.period < CONFIG_PERIOD_MIN || figures.period > CONFIG_PERIOD_MAX)
+		return "period is 1ms to 365d";
+	if (!fits(throttles, named, &figures))
+		return "the starts of all throttles, of as many keys as each may have, would take "
+		       "more than 64 MiB";
+	use_figures(throttles, named, &figures);
+	return NULL;
+}

@@ -1,0 +1,75 @@
+/* The throttles of a supervisor, by their names. Layer: runtime. Owns them. Pools that name the
+ * same one share it; it exists as long as a pool uses it. The figures in force are those of the
+ * configuration, until an operator sets others, and then until the configuration names others. */
+#ifndef RUNTIME_THROTTLES_H
+#define RUNTIME_THROTTLES_H
+
+#include "config/config.h"
+#include "core/notice.h"
+#include "core/pool_config.h"
+#include "message/key_source.h"
+
+/* How long a process that starts begins no task of a throttle, at most, because others may have
+ * begun some until now. The starts of a longer period are recorded (throttle_log.h), so that a
+ * process knows those of the one before. */
+#define THROTTLES_WAIT (10 * MTIME_SECOND)
+
+/* Open for reading. */
+struct named_throttle {
+	char *name, *key;          /* owned; key: NULL: one limit for all */
+	struct throttle *throttle; /* owned; it has the figures in force */
+	struct throttle_log *log;  /* owned; NULL: its starts are not recorded */
+	struct throttle_figures configured;
+	enum config_throttle_scope scope;
+	enum config_when_exceeded when_exceeded;
+	uint32_t pools; /* that use it */
+	uint64_t postponed, refused;
+};
+
+/* Zeroed: empty. */
+struct throttles {
+	struct named_throttle **list; /* owned; of two with one name the last counts */
+	size_t count;
+	const struct config *config;     /* borrowed; in force, or being applied */
+	struct throttles_folder *folder; /* owned; for the records; NULL: not needed yet */
+};
+
+/* The time of all throttles: that of the machine (clock_boot), from an origin long before its boot,
+ * so that the starts of before have times, too. */
+mtime throttles_now(void);
+
+/* From now on pools find their throttles in this configuration, which is borrowed until the next
+ * call; those that its pools name and that do not exist are made. Figures of others do not change.
+ * False: out of memory. */
+bool throttles_define(struct throttles *, const struct config *) MUST_CHECK;
+/* Free those that no pool uses. */
+void throttles_drop_unused(struct throttles *);
+/* Apply the figures of the configuration: each that it had named otherwise before. */
+void throttles_configure(struct throttles *);
+void throttles_release(struct throttles *);
+
+/* Set the throttles of a pool in its configuration: those that names has, which are defined; NULL:
+ * none. They are shared until throttles_let_go. */
+void throttles_hold(struct throttles *, char *const *names, struct pool_config *);
+/* The keys of a message for the throttles of a pool's configuration; they are borrowed as long as
+ * that. */
+struct throttle_keys throttles_keys(const struct throttles *, const struct pool_config *);
+/* The configuration of a pool is not used any more. What no other pool uses is freed. */
+void throttles_let_go(struct throttles *, const struct pool_config *);
+
+/* Record what was charged in this turn; before it is written to workers. */
+void throttles_save(struct throttles *, mtime now);
+/* What was written in this turn counts as late as now. */
+void throttles_end_turn(struct throttles *, mtime now);
+/* Count what happened to a task. */
+void throttles_count(struct throttles *, const struct notice *);
+
+/* The one that pools would use now; NULL: there is none. */
+struct named_throttle *throttles_find(const struct throttles *, struct text name);
+/* True: it is the one that throttles_find finds by its name. */
+bool throttles_is_latest(const struct throttles *, const struct named_throttle *);
+/* Use other figures from now on; 0: as it is. Return why not, a static text; NULL: they hold. */
+const char *throttles_set(
+	struct throttles *, struct named_throttle *, uint32_t limit, mtime period);
+
+#endif
