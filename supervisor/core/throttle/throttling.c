@@ -483,15 +483,6 @@ static void count_delay(struct throttling *throttling, struct delivery *delivery
 	throttle_count_delay(throttling->passes.of[refuses].throttle);
 }
 
-static void count_delay(struct throttling *throttling, struct delivery *delivery, uint32_t refuses)
-{
-	if (delivery->was_delayed)
-		return;
-	delivery->was_delayed = true;
-	throttling->delays++;
-	throttle_count_delay(throttling->passes.of[refuses].throttle);
-}
-
 enum throttling_answer throttling_ask(
 	struct throttling *throttling, struct delivery *delivery, bool keeps_place, mtime now)
 {
