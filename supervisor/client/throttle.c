@@ -13,7 +13,7 @@
 #define COMMAND "throttle"
 
 static const char help[] =
-	"Another limit, another period or both for the throttle NAME, from now on: what has started\n"
+	"Another limit, another period or both for a throttle, from now on: what has started so far\n"
 	"counts. They hold until another figure is configured, or the supervisor ends. Prints what\n"
 	"holds then.\n";
 
@@ -74,7 +74,7 @@ static int print_change(const struct api_command *q, const json_t *answer)
 int throttle_main(int argc, char **argv)
 {
 	struct change change = {.q = {.command = COMMAND,
-					.usage = "NAME",
+					.usage = "THROTTLE",
 					.help = help,
 					.own = own,
 					.exits = "0 it holds, 65 no such throttle, 75 refused",
@@ -86,7 +86,7 @@ int throttle_main(int argc, char **argv)
 	char path[200];
 
 	if (exit_code < 0 && !change.q.pool)
-		exit_code = cli_problem(COMMAND, "NAME is needed; see wpool throttles");
+		exit_code = cli_problem(COMMAND, "THROTTLE is needed; see wpool throttles");
 	else if (exit_code < 0 && !change.limit && !change.period)
 		exit_code = cli_problem(COMMAND, "--limit or --period is needed");
 	if (exit_code >= 0)

@@ -1,5 +1,5 @@
-/* What is generated from the help: completion in bash, of words and of running pools, and manual
- * pages. */
+/* What is generated from the help: completion in bash, of words, of running pools and their
+ * throttles, and manual pages. */
 #include "harness/control.h"
 #include "system/system.h"
 
@@ -51,18 +51,21 @@ START_TEST(completion_offers_words)
 }
 END_TEST
 
-START_TEST(completion_offers_running_pools)
+START_TEST(completion_offers_what_runs)
 {
 	struct proc *serve;
 
 	ck_assert_str_eq(offered("wpool scale ''"), "<>");
-	serve = fixture_serve_pools(scratch_text("- {name: one, queue: %s, command: [%s]}\n"
-						 "- {name: two, queue: %s, command: [%s]}\n",
-		fixture.queue, fixture_built("workers/echo"), fixture.queue,
-		fixture_built("workers/echo")));
+	serve = fixture_serve_pools(
+		scratch_text("- {name: one, queue: %s, command: [%s]}\n"
+			     "- {name: two, queue: %s, command: [%s], throttle: [erp]}\n"
+			     "throttles: [{name: erp, limit: 1, period: 1s}]\n",
+			fixture.queue, fixture_built("workers/echo"), fixture.queue,
+			fixture_built("workers/echo")));
 	client_expect_consumers(fixture.client, fixture.queue, 2);
 	ck_assert_str_eq(offered("wpool scale ''"), "<one><two>");
 	ck_assert_str_eq(offered("wpool workers --json t"), "<two>");
+	ck_assert_str_eq(offered("wpool throttle ''"), "<erp>");
 	fixture_stop(serve);
 }
 END_TEST
@@ -110,6 +113,6 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("pages", {completion_offers_words, CASES},
-		{completion_offers_running_pools, 1}, {each_command_has_a_manual_page, 1},
+		{completion_offers_what_runs, 1}, {each_command_has_a_manual_page, 1},
 		{the_configuration_has_a_manual_page, 1});
 }

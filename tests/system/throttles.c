@@ -423,7 +423,7 @@ START_TEST(wrong_figures_change_nothing)
 	struct proc *proc = serve(text, "- {name: erp, limit: 3, period: 9s}\n"
 					"- {name: tenant, limit: 5, period: 1s, max_keys: 1000000, "
 					"key: 'header:tenant'}\n");
-	command_expect_text(RUN(64, "throttle"), "NAME is needed");
+	command_expect_text(RUN(64, "throttle"), "THROTTLE is needed");
 	command_expect_text(RUN(64, "throttle", "erp"), "--limit or --period is needed");
 	command_expect_text(RUN(64, "throttle", "erp", "--limit", "0"), "is no number from 1");
 	command_expect_text(RUN(64, "throttle", "erp", "--period", "10"), "is no duration");

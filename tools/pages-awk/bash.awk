@@ -17,8 +17,9 @@ $2 == "verb" { verbs[$1] = verbs[$1] " " $3 }
 $2 == "word" { words[$1] = words[$1] " " $3 }
 
 END {
-	print "_wpool_pools() {"
-	print "\ttimeout 2 \"${COMP_WORDS[0]}\" pools --json 2>/dev/null |"
+	print "# The names that `wpool pools` or `wpool throttles` lists."
+	print "_wpool_names() {"
+	print "\ttimeout 2 \"${COMP_WORDS[0]}\" \"$1\" --json 2>/dev/null |"
 	print "\t\tgrep -o '\"name\": *\"[^\"]*\"' | sed 's/.*\"\\([^\"]*\\)\"$/\\1/'"
 	print "}"
 	print ""
@@ -27,7 +28,8 @@ END {
 	print "\tcase $1 in"
 	print "\t*\\|*) mapfile -t COMPREPLY < <(compgen -W \"$(tr '|' '\\n' <<<\"$1\" | grep -v '^[A-Z]')\" -- \"$current\") ;;"
 	print "\tFILE | PATH) mapfile -t COMPREPLY < <(compgen -f -- \"$current\") && compopt -o filenames 2>/dev/null ;;"
-	print "\tPOOL) mapfile -t COMPREPLY < <(compgen -W \"$(_wpool_pools)\" -- \"$current\") ;;"
+	print "\tPOOL) mapfile -t COMPREPLY < <(compgen -W \"$(_wpool_names pools)\" -- \"$current\") ;;"
+	print "\tTHROTTLE) mapfile -t COMPREPLY < <(compgen -W \"$(_wpool_names throttles)\" -- \"$current\") ;;"
 	print "\tCOMMAND) mapfile -t COMPREPLY < <(compgen -c -- \"$current\") ;;"
 	print "\tesac"
 	print "\treturn 0"

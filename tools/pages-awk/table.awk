@@ -1,7 +1,7 @@
 # Print the arguments of a command, from its help. One line each, separated by tabs: command, then
 #   option NAME VALUE TEXT    VALUE is empty for an option without one
 #   verb NAME                 one of the words that must come first
-#   word KIND                 another argument: POOL, FILE, COMMAND
+#   word KIND                 another argument: POOL, THROTTLE, FILE, COMMAND
 
 BEGIN { FS = "\n"; OFS = "\t" }
 
@@ -29,7 +29,7 @@ in_usage {
 			verbs = split(word, list, "|")
 			for (v = 1; v <= verbs; v++)
 				print command, "verb", list[v]
-		} else if (word ~ /^\[?(POOL|FILE|COMMAND)\]?/ && words[i - 1] !~ /^--./) {
+		} else if (word ~ /^\[?(POOL|THROTTLE|FILE|COMMAND)\]?/ && words[i - 1] !~ /^--./) {
 			gsub(/[^A-Z]/, "", word)
 			if (!((command, word) in seen))
 				print command, "word", word

@@ -28,7 +28,9 @@ function action(value, choices) {
 	if (value == "FILE" || value == "PATH")
 		return "_files"
 	if (value == "POOL")
-		return "_wpool_pools"
+		return "_wpool_names pools"
+	if (value == "THROTTLE")
+		return "_wpool_names throttles"
 	return " "
 }
 
@@ -51,11 +53,11 @@ $2 == "word" {
 }
 
 END {
-	print "_wpool_pools() {"
-	print "\tlocal -a pools"
-	print "\tpools=(${(f)\"$(timeout 2 wpool pools --json 2>/dev/null |"
+	print "_wpool_names() {"
+	print "\tlocal -a names"
+	print "\tnames=(${(f)\"$(timeout 2 wpool \"$1\" --json 2>/dev/null |"
 	print "\t\tgrep -o '\"name\": *\"[^\"]*\"' | sed 's/.*\"\\([^\"]*\\)\"$/\\1/')\"})"
-	print "\tcompadd -a pools"
+	print "\tcompadd -a names"
 	print "}"
 	print ""
 	print "_wpool() {"
