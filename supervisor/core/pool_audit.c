@@ -163,8 +163,10 @@ static void audit_session(const struct sessions *sessions, const struct session 
 	else if (session->state != SESSION_RUNNING)
 		assert(list_is_empty(&session->turn.place));
 	assert(sessions_find(sessions, session_key(session)) == session);
-	assert(!session->throttled ||
-		(session->timer.place && session_next(session) == session->throttled));
+	assert(!session->group == list_is_empty(&session->in_group));
+	assert(!session->group || session_next(session) == session->throttled);
+	assert(!session->group || session->is_due || session->state == SESSION_PARKED);
+	assert(!session->is_due || session->state == SESSION_READY || session->is_unnamed);
 	assert(session->state != SESSION_READY ||
 		!sessions_await_name(sessions, session_next(session), now));
 	for (int lane = 0; lane < LANE_COUNT; lane++)
@@ -199,7 +201,7 @@ static void audit_sessions(const struct pool *pool, struct ledger_counts *counts
 		waiting_in[session->state] += session->waiting;
 		waiting += session->waiting;
 		active += session->has_place;
-		throttled += session->throttled != NULL;
+		throttled += session->group && !session->is_due;
 	}
 	assert(sessions->by_key.count == sessions->count);
 	assert(memcmp(by_state, sessions->by_state, sizeof by_state) == 0);
@@ -374,46 +376,54 @@ static void audit_by_load(const struct by_load *by_load)
 	assert(by_load_first(by_load) == least);
 }
 
-static size_t audit_group(
-	const struct throttling *throttling, const struct throttle_group *group, bool is_due)
+static void audit_member(const struct throttle_group *group, const struct link *link, bool is_first)
 {
-	size_t tasks = 0;
-	for
-		EACH(link, &group->tasks)
-		{
-			const struct delivery *delivery =
-				CONTAINER_OF(link, struct delivery, place);
-			assert(delivery->group == group && delivery->state == DELIVERY_QUEUED);
-			assert(delivery->source && !delivery->session && !delivery->is_later);
-			tasks++;
-		}
-	assert(tasks > 0 && is_due == (group->timer.place == 0));
-	audit_timer(&throttling->timers, &group->timer);
-	assert(number_table_find(&throttling->by_number, group->number.number) == &group->number);
-	return tasks;
+	if (group->is_of_sessions) {
+		const struct session *session = CONTAINER_OF(link, struct session, in_group);
+		assert(session->group == group);
+		assert(session->is_due == (is_first && group->timer.place == 0));
+		return;
+	}
+	const struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
+	assert(delivery->group == group && delivery->state == DELIVERY_QUEUED);
+	assert(delivery->source && !delivery->session);
 }
 
-static size_t audit_groups(
-	const struct throttling *throttling, const struct link *groups, bool are_due)
+/* Return how many members it has. */
+static size_t audit_group(const struct throttling *throttling, const struct throttle_group *group)
 {
-	size_t tasks = 0;
+	const struct link *first = list_first(&group->members);
+	assert(first && group->throttling == throttling);
+	audit_timer(&throttling->timers, &group->timer);
+	assert(number_table_find(&throttling->by_number, group->number.number) == &group->number);
+	for
+		EACH(link, &group->members)
+	audit_member(group, link, link == first);
+	return length(&group->members);
+}
+
+/* Return how many members all groups of the list have. */
+static size_t audit_groups(const struct throttling *throttling, const struct link *groups)
+{
+	size_t count = 0;
 	for
 		EACH(link, groups)
-	tasks += audit_group(throttling, CONTAINER_OF(link, struct throttle_group, place), are_due);
-	return tasks;
+	count += audit_group(throttling, CONTAINER_OF(link, struct throttle_group, place));
+	return count;
 }
 
 static void audit_throttling(const struct dispatch *dispatch)
 {
 	const struct throttling *throttling = &dispatch->throttling;
 	size_t due = length(&throttling->due), waiting = length(&throttling->waiting);
-	size_t tasks = audit_groups(throttling, &throttling->due, true) +
-		       audit_groups(throttling, &throttling->waiting, false);
+	size_t tasks = audit_groups(throttling, &throttling->due) +
+		       audit_groups(throttling, &throttling->waiting);
+	audit_groups(throttling, &throttling->parked);
 	assert(tasks == throttling->in_groups && due == throttling->due_count);
-	assert(due + waiting == throttling->by_number.count);
-	assert(waiting == throttling->timers.count);
+	assert(due + waiting + length(&throttling->parked) == throttling->by_number.count);
+	assert(waiting <= throttling->timers.count);
 	audit_timers(&throttling->timers);
-	assert(tasks == 0 || throttling_is_on(throttling));
+	assert(throttling->by_number.count == 0 || throttling_is_on(throttling));
 	assert(!throttling->queued.first || !throttling->queued.first->group);
 	assert(dispatch_throttled(dispatch) <= dispatch_waiting(dispatch));
 }

@@ -77,7 +77,9 @@ static mtime due(const struct sessions *sessions, const struct session *session)
 {
 	if (session->state == SESSION_HELD && !session->is_unnamed)
 		return sessions->held_until;
-	return session->state == SESSION_PARKED ? session->timer.at : MTIME_NEVER;
+	if (session->state != SESSION_PARKED)
+		return MTIME_NEVER;
+	return session->group ? session->group->timer.at : session->timer.at;
 }
 
 /* Where a session is blocked, its task has not counted the last one. */
@@ -89,7 +91,7 @@ static uint32_t failed_attempts(const struct session *session)
 
 static enum reason reason_of(const struct session *session)
 {
-	bool waits = session->state == SESSION_PARKED && session->throttled;
+	bool waits = session->state == SESSION_PARKED && session->group;
 	return waits ? REASON_THROTTLED : session->reason;
 }
 

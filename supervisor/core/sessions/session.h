@@ -56,11 +56,14 @@ struct session {
 	bool is_ending;
 	bool is_over; /* idle for long enough: it ends with its last ack */
 	uint8_t key_size;
+	bool is_due;                  /* in a group: it is its turn to be asked about */
+	struct throttle_group *group; /* that it waits in for a throttle (throttled.h), or NULL */
+	struct link in_group;
+	struct delivery *throttled; /* its next task, which was refused */
 	struct lane lanes[LANE_COUNT];
-	struct timer timer; /* PARKED: the next attempt, or when a throttle lets it start; RUNNING
-			       and aborted: the end of its worker */
-	struct delivery *throttled;  /* PARKED: its next task, which a throttle refuses; or NULL */
-	mtime since;                 /* it is in this state */
+	struct timer
+		timer; /* PARKED: the next attempt; RUNNING and aborted: the end of its worker */
+	mtime since;   /* it is in this state */
 	struct inherited *inherited; /* owned; NULL: nothing */
 	uint64_t life;               /* unique: another session with this key has another one */
 	uint32_t ends_after;

@@ -140,6 +140,7 @@ static struct session *session_new(struct sessions *sessions, struct text key, m
 	*session =
 		(struct session){.since = now, .key_size = (uint8_t)key.len, .state = SESSION_IDLE};
 	list_init(&session->turn.place);
+	list_init(&session->in_group);
 	for (int lane = 0; lane < LANE_COUNT; lane++) {
 		list_init(&session->lanes[lane].waiting);
 		list_init(&session->lanes[lane].open);
@@ -207,9 +208,11 @@ static enum session_state state_of(
 		return SESSION_DETACHED;
 	if (!session_has_place_for(sessions, session))
 		return SESSION_WAITING;
-	if (session_is_held(sessions, session, now) || sessions_await_name(sessions, next, now))
+	if (session_is_held(sessions, session, now))
 		return SESSION_HELD;
-	return SESSION_READY;
+	if (session->group && !session->is_due)
+		return SESSION_PARKED;
+	return sessions_await_name(sessions, next, now) ? SESSION_HELD : SESSION_READY;
 }
 
 static uint64_t quantum_of(const struct sessions *sessions)
@@ -278,13 +281,23 @@ static void set_state(
 	count_state(sessions, session, 1);
 }
 
+/* Only the throttle keeps its next task from its turn, or that it must be named. */
+static bool stays_in_group(const struct sessions *sessions, const struct session *session,
+	enum session_state state, mtime now)
+{
+	bool waits = state == SESSION_PARKED || state == SESSION_READY ||
+		     is_unnamed_in(sessions, session, state, now);
+	return waits && session_next(session) == session->throttled;
+}
+
 /* Something of the session has changed: it may have another state. */
 void session_update(struct sessions *sessions, struct session *session, mtime now)
 {
-	if (sessions->throttled > 0 && session->throttled &&
-		session_next(session) != session->throttled)
-		session_stop_timer(sessions, session);
 	enum session_state state = state_of(sessions, session, now);
+	if (session->group && !stays_in_group(sessions, session, state, now)) {
+		session_leave_group(sessions, session, now);
+		state = state_of(sessions, session, now);
+	}
 	if (state != session->state ||
 		session->is_unnamed != is_unnamed_in(sessions, session, state, now))
 		set_state(sessions, session, state, now);
@@ -314,6 +327,7 @@ static void give_place(struct sessions *sessions, mtime now)
 static void end(struct sessions *sessions, struct session *session, enum session_end why, mtime now)
 {
 	assert(session->unacked == 0 && !session->front && session->waiting == 0);
+	assert(!session->group);
 	struct session *last = sessions->all[--sessions->count];
 	last->number = session->number;
 	sessions->all[last->number] = last;
@@ -443,7 +457,7 @@ void sessions_put_back(struct sessions *sessions, struct delivery *delivery, mti
 	struct session *session = delivery->session;
 	assert(session->front == delivery);
 	delivery->state = DELIVERY_QUEUED;
-	session_stop_timer(sessions, session);
+	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
 	if (!delivery->is_later) {
 		session->front = NULL;
 		list_prepend(&lane_of(delivery)->waiting, &delivery->place);
@@ -470,6 +484,8 @@ struct delivery *sessions_next(const struct sessions *sessions, struct delivery 
 void sessions_begin(struct sessions *sessions, struct delivery *delivery, mtime now)
 {
 	struct session *session = delivery->session;
+	if (session->group)
+		session_leave_group(sessions, session, now);
 	list_remove(&delivery->place);
 	session->front = delivery;
 	session_count_waiting(sessions, session, UINT32_MAX);
@@ -569,7 +585,7 @@ void sessions_pause(struct sessions *sessions, struct session *session, bool is_
 void sessions_retry(struct sessions *sessions, struct session *session, mtime now)
 {
 	session->is_blocked = false;
-	session_stop_timer(sessions, session);
+	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
 	session_update(sessions, session, now);
 }
 
@@ -601,7 +617,7 @@ void sessions_leave(struct sessions *sessions, struct delivery *delivery, mtime 
 	session->reason = REASON_NONE;
 	session->rest_goes = REST_IS_RETRIED;
 	delivery->is_later = false;
-	session_stop_timer(sessions, session);
+	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
 	assert(!session->is_ending || session->ends_after > 0);
 	session->ends_after -= session->is_ending;
 	session_update(sessions, session, now);
@@ -702,7 +718,7 @@ static void end_timers(struct sessions *sessions, mtime now)
 	while (timers_deadline(&sessions->timers) <= now) {
 		struct session *session =
 			CONTAINER_OF(timers_first(&sessions->timers), struct session, timer);
-		session_stop_timer(sessions, session);
+		timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
 		if (session->state == SESSION_RUNNING)
 			list_append(&sessions->overdue, &session->turn.place);
 		else

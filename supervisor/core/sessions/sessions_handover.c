@@ -47,7 +47,7 @@ static struct session_handover handover_of(
 	const struct session *session, const struct delivery *delivery, mtime now)
 {
 	bool is_front = delivery == session->front;
-	bool is_parked = is_front && session->timer.place && !session->throttled;
+	bool is_parked = is_front && session->timer.place;
 	struct session_handover handover = {.key = session_key(session),
 		.is_paused = session->is_paused,
 		.has_message = true,
@@ -161,7 +161,6 @@ static void apply(struct sessions *sessions, struct delivery *delivery, struct i
 	inherited->rest = NULL;
 	if (!inherited->is_later || session->front)
 		return;
-	session_stop_timer(sessions, session);
 	list_remove(&delivery->place);
 	session->front = delivery;
 	sessions->active += !session->has_place;

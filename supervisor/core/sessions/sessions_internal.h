@@ -41,8 +41,8 @@ void session_expect_no_more(struct sessions *, struct session *, mtime now);
 void lane_release(struct lane *, struct delivery *settled);
 
 /* sessions_throttled.c */
-/* No attempt and no throttle is waited for any more. */
-void session_stop_timer(struct sessions *, struct session *);
+/* It does not wait for a throttle any more. The caller updates its state. */
+void session_leave_group(struct sessions *, struct session *, mtime now);
 
 /* sessions_naming.c */
 /* The task, which is next in its session, must be named before it is sent. */

@@ -1,7 +1,6 @@
 #include "core/tasks/dispatch_internal.h"
 
 #include "core/effects.h"
-#include "core/sessions/throttled.h"
 
 #include <assert.h>
 
@@ -24,7 +23,7 @@ enum rc dispatch_init(struct dispatch *dispatch, const struct pool_config *confi
 	list_init(&dispatch->in_time);
 	list_init(&dispatch->kept);
 	running_init(&dispatch->running);
-	enum rc rc = throttling_init(&dispatch->throttling, config, effects, io);
+	enum rc rc = throttling_init(&dispatch->throttling, config, sessions, effects, io);
 	bool is_single = config->concurrency == 1;
 	if (by_load_init(&dispatch->open, is_single ? POOL_PIPELINE_MAX : config->concurrency) !=
 			RC_OK ||
@@ -489,15 +488,13 @@ static void forget_last_attempt(struct delivery *delivery)
 
 /* ---------- throttles ---------- */
 
-/* What a throttle refuses stands for nothing: the token names another one. */
-static void park(struct dispatch *dispatch, struct delivery *delivery, mtime now)
+/* A session waits whose task the token may have named: it names another one. */
+static void rename_next(struct dispatch *dispatch, mtime now)
 {
-	struct sessions *sessions = dispatch->sessions;
-	sessions_throttle(sessions, delivery, dispatch->throttling.until, now);
-	if (!sessions_has_name(sessions))
+	if (!sessions_has_name(dispatch->sessions))
 		return;
 	dispatch_check_name(dispatch, true, now);
-	sessions_name_next(sessions, dispatch->effects, dispatch->io);
+	sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
 }
 
 static void hold_list(struct dispatch *dispatch, struct delivery *delivery, bool keeps_place)
@@ -537,14 +534,14 @@ static bool may_start(struct dispatch *dispatch, struct delivery *delivery, mtim
 		unqueue(dispatch, delivery, now);
 		*ret_stop = DISPATCH_REFUSED;
 		break;
-	case THROTTLING_PARKS:
-		park(dispatch, delivery, now);
-		break;
 	case THROTTLING_HOLDS:
 		hold_list(dispatch, delivery, keeps_place);
 		break;
 	case THROTTLING_WAITS:
-		leave_turn_if_last(dispatch);
+		if (delivery->session)
+			rename_next(dispatch, now);
+		else
+			leave_turn_if_last(dispatch);
 		break;
 	}
 	return false;
@@ -554,28 +551,17 @@ void dispatch_begin_turn(struct dispatch *dispatch, uint32_t window, mtime boot,
 {
 	if (!throttling_is_on(&dispatch->throttling))
 		return;
-	bool asks_again = throttling_begin_turn(&dispatch->throttling, window, boot, now);
-	if (asks_again && dispatch->sessions)
-		sessions_unthrottle_all(dispatch->sessions, now);
+	throttling_begin_turn(&dispatch->throttling, window, boot, now);
 	wait_for_turn(dispatch);
 }
 
 void dispatch_rethrottle(struct dispatch *dispatch, mtime now)
 {
-	throttling_configure(&dispatch->throttling, &dispatch->queued);
-	if (dispatch->sessions)
-		sessions_unthrottle_all(dispatch->sessions, now);
+	throttling_configure(&dispatch->throttling, &dispatch->queued, now);
 	wait_for_turn(dispatch);
 }
 
 /* ---------- the run ---------- */
-
-static void name_next(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
-{
-	dispatch_check_name(dispatch, true, now);
-	if (!list_is_empty(&dispatch->sessions->unnamed) && next_pipe(dispatch, depth, pack, now))
-		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
-}
 
 static enum send_result send(struct dispatch *dispatch, struct delivery *delivery, uint16_t slot)
 {
@@ -595,8 +581,9 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	struct pipe *pipe;
 	int wakes = 0, sends = 0, refusals = 0;
 	bool is_throttled = throttling_is_on(&dispatch->throttling);
-	if (dispatch->sessions)
-		name_next(dispatch, depth, pack, now);
+	if (dispatch->sessions && !list_is_empty(&dispatch->sessions->unnamed) &&
+		next_pipe(dispatch, depth, pack, now))
+		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
 		enum dispatch_stop stop = DISPATCH_DONE;
 		if (is_throttled && !may_start(dispatch, delivery, now, &stop)) {

@@ -1,5 +1,8 @@
 #include "core/throttle/throttling.h"
 
+#include "core/sessions/session.h"
+#include "core/sessions/throttled.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -28,9 +31,10 @@ static void read_list(struct throttling *throttling)
 }
 
 enum rc throttling_init(struct throttling *throttling, const struct pool_config *config,
-	const struct effects *effects, void *io)
+	struct sessions *sessions, const struct effects *effects, void *io)
 {
 	*throttling = (struct throttling){.config = config,
+		.sessions = sessions,
 		.effects = effects,
 		.io = io,
 		.half = 1,
@@ -38,15 +42,21 @@ enum rc throttling_init(struct throttling *throttling, const struct pool_config 
 		.held_back_at = INT64_MIN};
 	list_init(&throttling->due);
 	list_init(&throttling->waiting);
+	list_init(&throttling->parked);
 	read_list(throttling);
 	return number_table_init(&throttling->by_number);
 }
 
 /* ---------- groups ---------- */
 
-static uint64_t number_of(uint32_t throttle, uint64_t key)
+/* Sessions and tasks without one wait apart. */
+#define OF_SESSIONS UINT64_C(0x9e3779b97f4a7c15)
+
+static uint64_t number_of(uint32_t throttle, const struct delivery *delivery)
 {
-	uint64_t number = key ^ (uint64_t)throttle << 62;
+	uint64_t number = delivery->throttle_keys[throttle] ^ (uint64_t)throttle << 62;
+	if (delivery->session)
+		number ^= OF_SESSIONS;
 	return number ? number : UINT64_MAX;
 }
 
@@ -56,14 +66,20 @@ static struct throttle_group *group_of_number(const struct throttling *throttlin
 	return found ? CONTAINER_OF(found, struct throttle_group, number) : NULL;
 }
 
-static struct throttle_group *group_of_place(const struct link *place)
+static struct throttle_group *first_group(const struct link *groups)
 {
-	return place ? CONTAINER_OF(place, struct throttle_group, place) : NULL;
+	struct link *first = list_first(groups);
+	return first ? CONTAINER_OF(first, struct throttle_group, place) : NULL;
 }
 
-static struct delivery *group_first(const struct throttle_group *group)
+static struct delivery *first_task(const struct throttle_group *group)
 {
-	return CONTAINER_OF(group->tasks.next, struct delivery, place);
+	return CONTAINER_OF(group->members.next, struct delivery, place);
+}
+
+static struct session *first_session(const struct throttle_group *group)
+{
+	return CONTAINER_OF(group->members.next, struct session, in_group);
 }
 
 static bool group_is_due(const struct throttle_group *group)
@@ -71,61 +87,83 @@ static bool group_is_due(const struct throttle_group *group)
 	return group->timer.at == MTIME_NEVER;
 }
 
-/* NULL: out of memory. */
-static struct throttle_group *group_new(struct throttling *throttling, uint64_t number)
+/* It is due, and for a moment it is empty. NULL: out of memory. */
+static struct throttle_group *group_new(
+	struct throttling *throttling, uint64_t number, bool is_of_sessions)
 {
 	uint32_t count = (uint32_t)throttling->by_number.count;
 	if (timers_reserve(&throttling->timers, count + 1) != RC_OK)
 		return NULL;
-	struct throttle_group *group = calloc(1, sizeof *group);
+	struct throttle_group *group = malloc(sizeof *group);
 	if (!group)
 		return NULL;
-	list_init(&group->tasks);
+	*group = (struct throttle_group){.throttling = throttling,
+		.is_of_sessions = is_of_sessions,
+		.timer.at = MTIME_NEVER};
+	list_init(&group->members);
 	list_init(&group->place);
 	number_table_add(&throttling->by_number, &group->number, number);
-	list_append(&throttling->due, &group->place);
-	throttling->due_count++;
-	group->timer.at = MTIME_NEVER;
+	list_append(is_of_sessions ? &throttling->parked : &throttling->due, &group->place);
+	throttling->due_count += !is_of_sessions;
 	return group;
 }
 
-static void group_end(struct throttling *throttling, struct throttle_group *group)
+static void group_end(struct throttle_group *group)
 {
-	throttling->due_count -= group_is_due(group);
+	struct throttling *throttling = group->throttling;
+	throttling->due_count -= group_is_due(group) && !group->is_of_sessions;
 	timers_set(&throttling->timers, &group->timer, MTIME_NEVER);
 	number_table_remove(&throttling->by_number, &group->number);
 	list_remove(&group->place);
 	free(group);
 }
 
-static void group_wait(struct throttling *throttling, struct throttle_group *group, mtime until)
+static void group_wait(struct throttle_group *group, mtime until, mtime now)
 {
-	throttling->due_count -= group_is_due(group);
+	struct throttling *throttling = group->throttling;
+	bool was_due = group_is_due(group);
 	timers_set(&throttling->timers, &group->timer, until);
+	if (group->is_of_sessions) {
+		sessions_set_due(throttling->sessions, first_session(group), false, now);
+		return;
+	}
+	throttling->due_count -= was_due;
 	list_remove(&group->place);
 	list_append(&throttling->waiting, &group->place);
 }
 
-static void group_wake(struct throttling *throttling, struct throttle_group *group)
+static void group_wake(struct throttle_group *group, mtime now)
 {
+	struct throttling *throttling = group->throttling;
 	timers_set(&throttling->timers, &group->timer, MTIME_NEVER);
+	if (group->is_of_sessions) {
+		sessions_set_due(throttling->sessions, first_session(group), true, now);
+		return;
+	}
+	throttling->due_count++;
 	list_remove(&group->place);
 	list_append(&throttling->due, &group->place);
-	throttling->due_count++;
+}
+
+void throttling_session_left(struct throttle_group *group, mtime now)
+{
+	if (list_is_empty(&group->members))
+		group_end(group);
+	else if (group_is_due(group))
+		sessions_set_due(group->throttling->sessions, first_session(group), true, now);
 }
 
 /* One that comes back from a worker is older than those that wait. */
-static void group_add(
-	struct throttling *throttling, struct throttle_group *group, struct delivery *delivery)
+static void group_add(struct throttle_group *group, struct delivery *delivery)
 {
-	bool is_older = !list_is_empty(&group->tasks) && delivery->tag < group_first(group)->tag;
+	bool is_older = !list_is_empty(&group->members) && delivery->tag < first_task(group)->tag;
 	list_remove(&delivery->place);
 	if (is_older)
-		list_prepend(&group->tasks, &delivery->place);
+		list_prepend(&group->members, &delivery->place);
 	else
-		list_append(&group->tasks, &delivery->place);
+		list_append(&group->members, &delivery->place);
 	delivery->group = group;
-	throttling->in_groups++;
+	group->throttling->in_groups++;
 }
 
 /* There is space or credit again. */
@@ -143,8 +181,8 @@ void throttling_remove(struct throttling *throttling, struct delivery *delivery)
 	delivery->group = NULL;
 	throttling->in_groups--;
 	end_hold_for_credit(throttling);
-	if (list_is_empty(&group->tasks)) {
-		group_end(throttling, group);
+	if (list_is_empty(&group->members)) {
+		group_end(group);
 	} else if (group_is_due(group)) {
 		list_remove(&group->place);
 		list_append(&throttling->due, &group->place);
@@ -153,33 +191,51 @@ void throttling_remove(struct throttling *throttling, struct delivery *delivery)
 
 struct delivery *throttling_due(const struct throttling *throttling)
 {
-	struct throttle_group *group = group_of_place(list_first(&throttling->due));
-	return group ? group_first(group) : NULL;
+	struct throttle_group *group = first_group(&throttling->due);
+	return group ? first_task(group) : NULL;
 }
 
 struct delivery *throttling_first(const struct throttling *throttling)
 {
-	struct throttle_group *group = group_of_place(list_first(&throttling->waiting));
-	return group ? group_first(group) : throttling_due(throttling);
+	struct throttle_group *group = first_group(&throttling->waiting);
+	return group ? first_task(group) : throttling_due(throttling);
 }
 
-static void end_group_of(struct throttling *throttling, struct link *place, struct link *queued)
+/* The last one ends the group. */
+static void release_sessions(struct throttle_group *group, mtime now)
 {
-	struct throttle_group *group = group_of_place(place);
-	while (!list_is_empty(&group->tasks)) {
-		struct link *last = group->tasks.prev;
+	struct throttling *throttling = group->throttling;
+	bool is_last = false;
+	while (!is_last) {
+		is_last = group->members.next == group->members.prev;
+		sessions_unthrottle(throttling->sessions, first_session(group), now);
+	}
+}
+
+static void release_tasks(struct throttle_group *group, struct link *queued)
+{
+	while (!list_is_empty(&group->members)) {
+		struct link *last = group->members.prev;
 		CONTAINER_OF(last, struct delivery, place)->group = NULL;
 		list_remove(last);
 		list_prepend(queued, last);
 	}
-	group_end(throttling, group);
+	group_end(group);
 }
 
-void throttling_configure(struct throttling *throttling, struct link *queued)
+static struct throttle_group *any_group_of_tasks(const struct throttling *throttling)
 {
-	struct link *place;
-	while ((place = list_first(&throttling->waiting)) || (place = list_first(&throttling->due)))
-		end_group_of(throttling, place, queued);
+	struct throttle_group *waiting = first_group(&throttling->waiting);
+	return waiting ? waiting : first_group(&throttling->due);
+}
+
+void throttling_configure(struct throttling *throttling, struct link *queued, mtime now)
+{
+	struct throttle_group *group;
+	while ((group = any_group_of_tasks(throttling)))
+		release_tasks(group, queued);
+	while ((group = first_group(&throttling->parked)))
+		release_sessions(group, now);
 	throttling->in_groups = 0;
 	throttling->queued = throttling->suspects = throttling->all = (struct throttle_hold){0};
 	throttling->list++;
@@ -190,11 +246,13 @@ void throttling_configure(struct throttling *throttling, struct link *queued)
 	throttling->held_back_at = INT64_MIN;
 }
 
+/* The deliveries and the sessions may be freed already. */
 void throttling_release(struct throttling *throttling)
 {
-	struct link *place;
-	while ((place = list_first(&throttling->waiting)) || (place = list_first(&throttling->due)))
-		group_end(throttling, group_of_place(place));
+	struct throttle_group *group;
+	while ((group = any_group_of_tasks(throttling)) ||
+		(group = first_group(&throttling->parked)))
+		group_end(group);
 	timers_release(&throttling->timers);
 	number_table_release(&throttling->by_number);
 }
@@ -217,7 +275,7 @@ static bool was_suspended(struct throttling *throttling, mtime now)
 	return has_jumped;
 }
 
-bool throttling_begin_turn(struct throttling *throttling, uint32_t window, mtime boot, mtime now)
+void throttling_begin_turn(struct throttling *throttling, uint32_t window, mtime boot, mtime now)
 {
 	uint32_t changes = count_changes(throttling);
 	throttling->boot = boot;
@@ -227,11 +285,10 @@ bool throttling_begin_turn(struct throttling *throttling, uint32_t window, mtime
 	mtime over = asks_again ? MTIME_NEVER : now;
 	struct timer *first;
 	while ((first = timers_first(&throttling->timers)) && first->at <= over)
-		group_wake(throttling, CONTAINER_OF(first, struct throttle_group, timer));
+		group_wake(CONTAINER_OF(first, struct throttle_group, timer), now);
 	end_hold_if_over(&throttling->queued, over);
 	end_hold_if_over(&throttling->suspects, over);
 	throttling->all = (struct throttle_hold){0};
-	return asks_again;
 }
 
 mtime throttling_deadline(const struct throttling *throttling)
@@ -281,19 +338,20 @@ mtime throttling_since(const struct throttling *throttling, mtime now)
 
 /* ---------- may it start? ---------- */
 
-/* The number of the throttle with a group that the task, which is in none, must wait behind; count:
- * there is none. If its caller is told, it does not wait. */
+/* The number of the throttle with a group that the task, or its session, must wait behind; count:
+ * there is none, or it is in one. If its caller is told, it does not wait. */
 static uint32_t find_group_before(
 	const struct throttling *throttling, const struct delivery *delivery)
 {
 	const struct pool_config *config = throttling->config;
 	struct decision decision;
 	uint32_t count = throttling->passes.count;
-	if (throttling->in_groups == 0 || delivery->session || delivery->group)
+	if (throttling->by_number.count == 0 || delivery->group ||
+		(delivery->session && delivery->session->group))
 		return count;
 	for (uint32_t i = 0; i < count; i++)
 		if (config->throttles[i].has_key &&
-			group_of_number(throttling, number_of(i, delivery->throttle_keys[i])) &&
+			group_of_number(throttling, number_of(i, delivery)) &&
 			!settle_throttled(&config->policy, delivery, config->throttles[i].excess, 0,
 				&decision))
 			return i;
@@ -336,34 +394,65 @@ static enum throttling_answer wait_in_group(struct throttling *throttling,
 	mtime until = mtime_after(now, mtime_min(wait, THROTTLING_WAIT_MAX));
 	struct throttle_group *group = group_of_number(throttling, number);
 	bool is_new = !group;
-	if (is_new && !(group = group_new(throttling, number))) {
+	if (is_new && !(group = group_new(throttling, number, false))) {
 		throttling->until = mtime_after(now, THROTTLE_MEMORY_WAIT);
 		if (!is_in_any)
 			return THROTTLING_HOLDS;
-		group_wait(throttling, delivery->group, throttling->until);
+		group_wait(delivery->group, throttling->until, now);
 		return THROTTLING_WAITS;
 	}
 	if (group != delivery->group) {
 		if (is_in_any)
 			throttling_remove(throttling, delivery);
-		group_add(throttling, group, delivery);
+		group_add(group, delivery);
 		delivery->throttled_at = since;
 	}
 	/* Those behind it wait at least as long. */
-	if (is_new || group_first(group) == delivery)
-		group_wait(throttling, group, until);
+	if (is_new || first_task(group) == delivery)
+		group_wait(group, until, now);
 	return THROTTLING_WAITS;
+}
+
+static enum throttling_answer stop(struct throttling *throttling, mtime until)
+{
+	throttling->all.until = until;
+	throttling->all.by = throttling->by;
+	return THROTTLING_STOPS;
+}
+
+/* Its session goes into the group of this number, or stays in it. */
+static enum throttling_answer park(struct throttling *throttling, struct delivery *delivery,
+	uint64_t number, mtime wait, mtime now)
+{
+	struct throttle_group *group = group_of_number(throttling, number);
+	bool is_new = !group;
+	if (is_new && !(group = group_new(throttling, number, true)))
+		return stop(throttling, mtime_after(now, THROTTLE_MEMORY_WAIT));
+	bool is_first = group == delivery->session->group;
+	if (!is_first)
+		sessions_throttle(throttling->sessions, delivery, group, &group->members, now);
+	if (is_new || is_first)
+		group_wait(group, mtime_after(now, wait), now);
+	return THROTTLING_WAITS;
+}
+
+static enum throttling_answer wait_for_key(struct throttling *throttling, struct delivery *delivery,
+	uint32_t throttle, mtime wait, mtime now)
+{
+	uint64_t number = number_of(throttle, delivery);
+	return delivery->session ? park(throttling, delivery, number, wait, now)
+				 : wait_in_group(throttling, delivery, number, wait, now);
 }
 
 static enum throttling_answer wait_behind(
 	struct throttling *throttling, struct delivery *delivery, uint32_t throttle, mtime now)
 {
-	uint64_t number = number_of(throttle, delivery->throttle_keys[throttle]);
-	const struct throttle_group *group = group_of_number(throttling, number);
-	mtime wait = group_is_due(group) ? 0 : group->timer.at - now;
+	const struct throttle_group *group =
+		group_of_number(throttling, number_of(throttle, delivery));
+	mtime wait = group_is_due(group) ? 1 : mtime_max(group->timer.at - now, 1);
 	throttling->by = throttling->config->throttles[throttle].name;
-	throttling->until = mtime_after(now, mtime_max(wait, 1));
-	return wait_in_group(throttling, delivery, number, mtime_max(wait, 1), now);
+	throttling->until = mtime_after(now, wait);
+	return wait_for_key(throttling, delivery, throttle, wait, now);
 }
 
 static enum throttling_answer refuse(struct throttling *throttling, struct delivery *delivery,
@@ -378,17 +467,11 @@ static enum throttling_answer refuse(struct throttling *throttling, struct deliv
 			throttling->decision.what = throttle->name;
 		return THROTTLING_SETTLES;
 	}
-	if (!throttle->has_key) {
-		throttling->all.until = throttling->until;
-		throttling->all.by = throttle->name;
-		return THROTTLING_STOPS;
-	}
+	if (!throttle->has_key)
+		return stop(throttling, throttling->until);
 	if (keeps_place)
 		return THROTTLING_HOLDS;
-	if (delivery->session)
-		return THROTTLING_PARKS;
-	return wait_in_group(throttling, delivery,
-		number_of(refuses, delivery->throttle_keys[refuses]), wait, now);
+	return wait_for_key(throttling, delivery, refuses, wait, now);
 }
 
 static void count_delay(struct throttling *throttling, struct delivery *delivery, uint32_t refuses)

@@ -1,10 +1,10 @@
 /* What waits for a throttle in a pool. Layer: core. Part of dispatch, which asks here about a task
  * that a worker could begin at once; nobody else calls it, except for facts. Where each key has a
- * limit, tasks without a session wait in groups, one for each throttle and key: in order of
- * arrival, and without a place in dispatch's lists. A group whose time has come is due, and its
- * first task is asked about again. At most half of the window waits so, each task for a minute at
- * most; what exceeds that is postponed (settle.h). Owns the groups, but not the deliveries in them.
- */
+ * limit, what waits for it waits in a group, one for each throttle and key: tasks without a session
+ * in order of arrival, and without a place in dispatch's lists; or sessions, each with its next
+ * task. A group whose time has come is due, and the first of it is asked about again. Of tasks, at
+ * most half of the window waits so, each for a minute at most; what exceeds that is postponed
+ * (settle.h). Owns the groups, but neither the deliveries nor the sessions in them. */
 #ifndef CORE_THROTTLE_THROTTLING_H
 #define CORE_THROTTLE_THROTTLING_H
 
@@ -15,10 +15,13 @@
 #define THROTTLING_WAIT_MAX MTIME_MINUTE
 
 struct throttle_group {
-	struct link place;      /* in due or waiting */
-	struct numbered number; /* of throttle and key, in by_number */
-	struct timer timer;     /* .at MTIME_NEVER: it is due */
-	struct link tasks;      /* QUEUED deliveries, oldest first; never empty */
+	struct throttling *throttling; /* that owns it */
+	bool is_of_sessions;           /* else of tasks; it is never empty */
+	struct link place;             /* in due, waiting or parked */
+	struct numbered number;        /* of throttle and key, in by_number */
+	struct timer timer;            /* .at MTIME_NEVER: it is due */
+	struct link members;           /* QUEUED deliveries, oldest first; or sessions by .in_group:
+					  when it is due, the first has .is_due */
 };
 
 /* The first task of a list of dispatch is refused and keeps its place: nothing of it is chosen. */
@@ -31,9 +34,8 @@ struct throttle_hold {
 
 enum throttling_answer {
 	THROTTLING_STARTS, /* it may start now; throttling_started when it has */
-	THROTTLING_WAITS,  /* it waits in a group now */
+	THROTTLING_WAITS,  /* it waits in a group now, or its session does */
 	THROTTLING_HOLDS,  /* its list is to be held */
-	THROTTLING_PARKS,  /* its session is to wait */
 	THROTTLING_STOPS,  /* nothing of the pool may start */
 	THROTTLING_SETTLES /* .decision: what becomes of it */
 };
@@ -42,6 +44,7 @@ struct throttling {
 	const struct pool_config *config; /* borrowed until pool_free, like effects and io */
 	const struct effects *effects;
 	void *io;
+	struct sessions *sessions; /* or NULL */
 	struct passes
 		passes;   /* the throttles; with the keys of the task that was asked about last */
 	uint32_t list;    /* the number of the present list of throttles */
@@ -50,11 +53,12 @@ struct throttling {
 	mtime ahead;      /* boot minus now, the most so far: it grows with each suspension */
 	struct number_table by_number; /* groups */
 	struct timers timers;          /* of those that are not due */
-	struct link due, waiting;      /* groups */
-	uint32_t due_count;
-	uint32_t in_groups; /* tasks */
-	uint32_t half;      /* of the window, at least 1 */
-	uint32_t credit;    /* tasks that may be postponed: one for each start, `half` at most */
+	struct link due, waiting;      /* groups of tasks */
+	struct link parked;            /* groups of sessions */
+	uint32_t due_count;            /* groups of tasks */
+	uint32_t in_groups;            /* tasks, without those of sessions */
+	uint32_t half;                 /* of the window, at least 1 */
+	uint32_t credit; /* tasks that may be postponed: one for each start, `half` at most */
 	struct throttle_hold queued, suspects; /* dispatch's lists */
 	struct throttle_hold all;              /* without .first; .until 0: not held */
 	/* about the latest refusal */
@@ -70,8 +74,8 @@ struct throttling {
 };
 
 /* RC_MEMORY. */
-enum rc throttling_init(struct throttling *, const struct pool_config *, const struct effects *,
-	void *io) MUST_CHECK;
+enum rc throttling_init(struct throttling *, const struct pool_config *, struct sessions *,
+	const struct effects *, void *io) MUST_CHECK;
 void throttling_release(struct throttling *);
 static inline bool throttling_is_on(const struct throttling *throttling)
 {
@@ -79,7 +83,7 @@ static inline bool throttling_is_on(const struct throttling *throttling)
 }
 /* Another list of throttles is configured, or the same one. All groups end: their tasks move to the
  * head of this list. */
-void throttling_configure(struct throttling *, struct link *queued);
+void throttling_configure(struct throttling *, struct link *queued, mtime now);
 /* The delivery has come, with its keys for the present throttles. */
 static inline void throttling_arrived(
 	const struct throttling *throttling, struct delivery *delivery)
@@ -87,10 +91,9 @@ static inline void throttling_arrived(
 	delivery->keys_for = throttling->list;
 }
 
-/* Begin a turn: groups whose time has come are due, and holds whose time is over end. True: there
- * are other figures, or the machine was suspended, so that all that waits is to be asked about
- * again. */
-bool throttling_begin_turn(struct throttling *, uint32_t window, mtime boot, mtime now) MUST_CHECK;
+/* Begin a turn: groups whose time has come are due, and holds whose time is over end; all of them
+ * if there are other figures, or the machine was suspended. */
+void throttling_begin_turn(struct throttling *, uint32_t window, mtime boot, mtime now);
 /* May the task start? keeps_place: it does not go into a group (a suspect, or exclusive). */
 enum throttling_answer throttling_ask(
 	struct throttling *, struct delivery *, bool keeps_place, mtime now) MUST_CHECK;
@@ -102,6 +105,8 @@ struct delivery *throttling_due(const struct throttling *);
 struct delivery *throttling_first(const struct throttling *);
 /* Take a task out of its group. */
 void throttling_remove(struct throttling *, struct delivery *);
+/* A session was taken out of its group. */
+void throttling_session_left(struct throttle_group *, mtime now);
 mtime throttling_deadline(const struct throttling *);
 /* The turn ends; so many tasks wait for a throttle. */
 void throttling_end_turn(struct throttling *, uint32_t waiting, mtime now);

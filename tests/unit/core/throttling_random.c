@@ -1,6 +1,6 @@
 /* Random runs of a pool with throttles. What must hold, whatever happens: no window of a throttle
- * has more starts than its limit, by a plain list of all starts; what a throttle lets start does not
- * wait for it; and at the end nothing is left. pool_audit runs after every event. */
+ * has more starts than its limit, by a plain list of all starts; what a throttle lets start does
+ * not wait for it; and at the end nothing is left. pool_audit runs after every event. */
 #include "core/pool_internal.h"
 #include "unit/support/core/keyed.h"
 #include "unit/support/core/throttled.h"
@@ -11,6 +11,7 @@
 #define EVENTS    400
 #define THROTTLES 3
 #define KEYS      4
+#define SESSIONS  12
 #define WORKERS   4
 #define STARTS    4000
 #define MESSAGES  1000
@@ -34,6 +35,7 @@ struct world {
 	struct limit limits[THROTTLES];
 	unsigned seed;
 	bool is_up, is_outbox_up, is_consuming, is_paused, has_sessions, is_ending;
+	bool has_token, must_name; /* in the token */
 	struct {
 		bool lives, is_ready, is_leaving;
 		uint32_t life;
@@ -160,6 +162,18 @@ static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 		world->workers[slot].is_ready = false;
 }
 
+static void on_name(void *io, const struct session_handover *handover)
+{
+	struct world *world = io;
+	world->must_name = handover != NULL;
+}
+
+static void on_window(void *io, uint32_t window)
+{
+	(void)io;
+	(void)window;
+}
+
 static void on_emit(void *io, const struct notice *notice)
 {
 	struct world *world = io;
@@ -214,11 +228,13 @@ static void deliver(struct world *world)
 	if (!world->is_up || !world->is_consuming || world->number == MESSAGES ||
 		tasks_window_is_full(&world->rig.pool->tasks))
 		return;
-	snprintf(word, sizeof word, "%c%s=%lu", dice(3) ? '-' : 'a' + (int)(random() % 3),
+	snprintf(word, sizeof word, "%c%s=%lu", dice(3) ? '-' : 'a' + (int)(random() % SESSIONS),
 		dice(5) ? "!" : "", (unsigned long)++world->number);
 	struct delivery *delivery = keyed_parse(word, ++world->rig.last_tag);
 	if (!world->has_sessions)
 		delivery->key = TEXT_NONE;
+	if (world->has_token)
+		delivery->redelivered = dice(2);
 	if (dice(3))
 		delivery->reply_to = TEXT_NONE;
 	if (dice(20)) {
@@ -321,7 +337,7 @@ static void steer(struct world *world)
 		world->is_paused = !world->is_paused;
 		rig_command(&world->rig, world->is_paused ? COMMAND_PAUSE : COMMAND_RESUME);
 	} else if (world->has_sessions) {
-		char key[2] = {(char)('a' + random() % 3), 0};
+		char key[2] = {(char)('a' + random() % SESSIONS), 0};
 		step(world, (struct event){.kind = SESSION_COMMAND,
 				    .session = {.verb = (enum session_verb)(random() % 7),
 					    .queued = (enum session_queued)(random() % 3),
@@ -330,12 +346,21 @@ static void steer(struct world *world)
 	rig_forget(&world->rig);
 }
 
+/* It names the message that was asked for last, if that is still wanted. */
+static void token_acts(struct world *world)
+{
+	if (world->must_name && dice(2)) {
+		world->must_name = false;
+		step(world, (struct event){.kind = TOKEN_NAMED});
+	}
+}
+
 static void act(struct world *world)
 {
 	static void (*const acts[])(struct world *) = {turn, turn, turn, turn, deliver, deliver,
 		deliver, deliver, deliver, worker_acts, worker_acts, worker_acts, worker_acts,
 		worker_acts, settle_number, settle_number, settle_number, outbox_moves,
-		source_moves, steer};
+		source_moves, steer, token_acts, token_acts};
 	acts[random() % (long)(sizeof acts / sizeof *acts)](world);
 }
 
@@ -345,6 +370,9 @@ static void world_init(struct world *world, unsigned seed, struct effects *effec
 	srandom(seed);
 	world->has_sessions = dice(2);
 	world->config = world->has_sessions ? keyed_config(WORKERS) : rig_config(WORKERS, 1);
+	world->has_token = world->has_sessions && dice(2);
+	if (world->has_token)
+		world->config.session.takeover_delay = 30 * MTIME_SECOND;
 	world->config.concurrency = dice(2) ? 1 : 3;
 	world->config.prefetch = (uint16_t)(1 + random() % 40);
 	world->config.policy.delay_count = 1;
@@ -365,10 +393,17 @@ static void world_init(struct world *world, unsigned seed, struct effects *effec
 	effects->publish = on_publish;
 	effects->slot = on_slot;
 	effects->emit = on_emit;
+	effects->name = on_name;
+	effects->window = on_window;
 	effects->find_throttle_keys = on_find_keys;
 	starts_init(&world->rig.starts, 1000 * RIG_PROCESSORS, 0);
 	world->rig.pool = pool_new(&world->config, &world->rig.starts, &world->rig.last_task_id,
 		effects, world, world->rig.now);
+	if (world->has_token)
+		step(world, (struct event){.kind = TOKEN_HELD,
+				    .token = {.is_orderly = true,
+					    .deaths = dice(2) ? 3 : 0,
+					    .window = world->config.prefetch}});
 }
 
 /* A drain needs neither credit nor a throttle. */

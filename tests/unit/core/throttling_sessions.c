@@ -2,6 +2,7 @@
  */
 #include "core/pool_internal.h"
 #include "unit/support/core/keyed.h"
+#include "unit/support/core/memory.h"
 #include "unit/support/core/throttled.h"
 
 #define PERIOD THROTTLED_PERIOD
@@ -94,6 +95,91 @@ START_TEST(a_session_that_waited_has_another_turn)
 }
 END_TEST
 
+/* Also when others join them. Only the first is asked about when the time has come. */
+START_TEST(sessions_of_one_key_start_in_the_order_in_which_they_came)
+{
+	struct rig rig;
+	rig_start(&rig, config_of(8));
+	mtime begin = rig.now;
+	keyed_deliver(&rig, "a b@a c@a d@a");
+	rig_expect(&rig, "send 0:1");
+	throttled_expect(&rig, 3, "t0");
+	throttled_wait(&rig, PERIOD, "send 1:2");
+	ck_assert_int_eq(facts_of(&rig, "d").since, begin);
+	ck_assert_int_eq(facts_of(&rig, "d").due, begin + 2 * PERIOD);
+	keyed_deliver(&rig, "e@a");
+	throttled_wait(&rig, PERIOD, "send 2:3");
+	keyed_deliver(&rig, "f@a");
+	throttled_wait(&rig, PERIOD, "send 3:4");
+	throttled_wait(&rig, PERIOD, "send 4:5");
+	throttled_wait(&rig, PERIOD, "send 5:6");
+	throttled_expect(&rig, 0, "t0");
+	rig_end(&rig);
+}
+END_TEST
+
+/* The group's time has come by the clock of the throttle, but not by that of the pool. */
+START_TEST(a_session_does_not_overtake_those_that_wait)
+{
+	struct rig rig;
+	rig_start(&rig, config_of(3));
+	keyed_deliver(&rig, "a b@a");
+	rig_expect(&rig, "send 0:1");
+	throttled_wait(&rig, PERIOD - 5 * MTIME_MS, "");
+	rig.suspended = 5 * MTIME_MS;
+	keyed_deliver(&rig, "c@a");
+	rig_expect(&rig, "");
+	throttled_wait(&rig, 5 * MTIME_MS, "send 1:2");
+	throttled_wait(&rig, PERIOD, "send 2:3");
+	rig_end(&rig);
+}
+END_TEST
+
+/* The first of them is gone when its turn has come, or while it has it. */
+START_TEST(when_the_first_one_leaves_the_next_one_is_first)
+{
+	struct rig rig;
+	rig_start(&rig, config_of(1));
+	keyed_deliver(&rig, "x");
+	keyed_answer(&rig, 0, STATUS_DONE, "send 0:1, ack 1");
+	keyed_deliver(&rig, "a");
+	keyed_answer(&rig, 0, STATUS_DONE, "send 0:2, ack 2");
+	keyed_deliver(&rig, "b@a c@a d@a y");
+	rig_expect(&rig, "send 0:6");
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_DISCARD, "b");
+	rig_wait(&rig, PERIOD);
+	ck_assert_int_eq(keyed_state(&rig, "c"), SESSION_READY);
+	ck_assert_int_eq(keyed_state(&rig, "d"), SESSION_PARKED);
+	keyed_order(&rig, SESSION_VERB_PAUSE, 0, "c");
+	ck_assert_int_eq(keyed_state(&rig, "d"), SESSION_READY);
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, STATUS_DONE, "send 0:5, ack 6");
+	keyed_order(&rig, SESSION_VERB_RESUME, 0, "c");
+	keyed_answer(&rig, 0, STATUS_DONE, "ack 5");
+	ck_assert_int_eq(keyed_state(&rig, "c"), SESSION_PARKED);
+	throttled_wait(&rig, PERIOD, "send 0:4");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_memory_for_a_group_the_pool_waits_a_little)
+{
+	struct rig rig;
+	rig_start(&rig, config_of(3));
+	keyed_deliver(&rig, "a");
+	rig_expect(&rig, "send 0:1");
+	keyed_deliver_only(&rig, "b@a");
+	callocs_left = 0;
+	rig_turn(&rig);
+	callocs_left = LONG_MAX;
+	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_READY);
+	ck_assert_int_eq(pool_deadline(rig.pool), rig.now + THROTTLE_MEMORY_WAIT);
+	throttled_wait(&rig, THROTTLE_MEMORY_WAIT, "");
+	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_PARKED);
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- sessions that end or lose what waits ---------- */
 
 START_TEST(a_session_that_is_closed_waits_no_longer)
@@ -121,7 +207,7 @@ START_TEST(what_was_lost_and_comes_back_waits_on)
 	rig_expect(&rig, "send 0:1");
 	keyed_lose_channel(&rig);
 	rig_forget(&rig);
-	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_PARKED);
+	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_DETACHED);
 	keyed_deliver(&rig, "a=1+ b@a=2+");
 	rig_expect(&rig, "");
 	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_PARKED);
@@ -437,7 +523,11 @@ static Suite *throttling_sessions_suite(void)
 	Suite *suite = suite_create("core/throttling_sessions");
 	UNIT_CASE_WITH(suite, "parked", throttled_set_up, throttled_tear_down,
 		a_session_waits_and_others_do_not, a_session_counts_one_task_that_waits,
-		a_message_of_high_priority_goes_first, a_session_that_waited_has_another_turn);
+		a_message_of_high_priority_goes_first, a_session_that_waited_has_another_turn,
+		sessions_of_one_key_start_in_the_order_in_which_they_came,
+		a_session_does_not_overtake_those_that_wait,
+		when_the_first_one_leaves_the_next_one_is_first,
+		without_memory_for_a_group_the_pool_waits_a_little);
 	UNIT_CASE_WITH(suite, "ends", throttled_set_up, throttled_tear_down,
 		a_session_that_is_closed_waits_no_longer, what_was_lost_and_comes_back_waits_on,
 		what_does_not_come_back_waits_no_longer, a_pool_that_ends_leaves_no_timer);
