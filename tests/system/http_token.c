@@ -65,6 +65,8 @@ START_TEST(only_the_token_makes_an_operator)
 		{"POST", "/v1/pools/first/scale?workers=2", "", 401},
 		{"POST", "/v1/stop", BEARER TOKEN "\r\n", 403},
 		{"POST", "/v1/reload", BEARER TOKEN "\r\n", 403},
+		{"POST", "/v1/throttles/erp?limit=1", BEARER TOKEN "\r\n", 403},
+		{"GET", "/v1/throttles", "", 200},
 		{"GET", "/v1/logs", BEARER TOKEN "\r\n", 403},
 		{"GET", "/v1/pools/first/sessions", BEARER TOKEN "\r\n", 403},
 		{"GET", "/readyz", BEARER "wrong\r\n", 200},

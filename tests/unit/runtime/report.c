@@ -468,6 +468,11 @@ START_TEST(a_summary_leaves_out_what_is_zero)
 	statistics->counts[NOTICE_TASK_CUT_SHORT] = 1;
 	ck_assert_str_eq(said(LOG_TEXT, NULL),
 		"info  pool drained: 7 done, 3 retried (2 failed, 1 crashed), 1 cut short\n");
+	*statistics = (struct statistics){0};
+	statistics->counts[NOTICE_TASK_POSTPONED] = 4;
+	statistics->counts[NOTICE_TASK_REFUSED] = 5;
+	ck_assert_str_eq(said(LOG_TEXT, NULL),
+		"info  pool drained: 0 done, 4 postponed by a throttle, 5 refused by a throttle\n");
 }
 END_TEST
 
