@@ -517,14 +517,17 @@ static void on_cancelled(struct consumer *consumer, const struct amqp_event *eve
 
 /* ---------- deliveries ---------- */
 
+#define ROUTE_SPACE (2 * (size_t)SHORT_STRING_MAX) /* exchange and routing key */
+
 static bool keeps_route(const struct consumer_config *config)
 {
-	return config->keep_route || config->key.kind == KEY_ROUTING_KEY;
+	return config->keep_route || config->key.kind == KEY_ROUTING_KEY ||
+	       throttle_keys_have_route(&config->throttles);
 }
 
 uint8_t *consumer_content_memory(struct consumer *consumer, size_t len, void **ret_owner)
 {
-	size_t route = keeps_route(consumer->config) ? 2 * SHORT_STRING_MAX : 0;
+	size_t route = keeps_route(consumer->config) ? ROUTE_SPACE : 0;
 	struct delivery *delivery =
 		delivery_new(len + route + session_key_space(&consumer->config->key));
 
@@ -597,9 +600,23 @@ static void check_limit(struct consumer *consumer, mtime now)
 		refuse_channel(consumer, verdict == UNACKED_TOO_MANY, facts, now);
 }
 
+/* If the memory has space for it: throttles may have changed since. */
+static void keep_route(
+	struct delivery *delivery, const struct amqp_event *amqp, const struct key_source *key)
+{
+	size_t content = delivery->properties.len + delivery->body.len;
+	uint8_t *end = delivery->bytes + content;
+
+	if (delivery->size < content + ROUTE_SPACE + session_key_space(key))
+		return;
+	delivery->exchange = text_copy(end, amqp->exchange);
+	delivery->routing_key = text_copy(end + amqp->exchange.len, amqp->routing_key);
+}
+
 /* The content's memory is the delivery, which moves to the pool. */
 static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp, mtime now)
 {
+	const struct consumer_config *config = consumer->config;
 	struct delivery *delivery = amqp->content.owner;
 	struct event event = {DELIVERY, .source = {.epoch = consumer->epoch, .delivery = delivery}};
 
@@ -612,14 +629,10 @@ static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp
 	delivery->redelivered = amqp->redelivered;
 	delivery->properties = amqp->content.properties;
 	delivery->body = amqp->content.body;
-	if (keeps_route(consumer->config)) {
-		uint8_t *end = delivery->bytes + delivery->properties.len + delivery->body.len;
-
-		delivery->exchange = text_copy(end, amqp->exchange);
-		delivery->routing_key = text_copy(end + amqp->exchange.len, amqp->routing_key);
-	}
-	task_read_facts(delivery,
-		&(struct task_facts_options){consumer->config->body_limit, &consumer->config->key});
+	keep_route(delivery, amqp, &config->key);
+	task_read_facts(delivery, &(struct task_facts_options){.body_limit = config->body_limit,
+					  .key = &config->key,
+					  .throttles = &config->throttles});
 	pool_step(consumer->pool, now, &event);
 	CRASH_POINT("delivery-taken");
 	check_limit(consumer, now);

@@ -18,7 +18,7 @@
 #include "broker/topology.h"
 #include "core/effects.h"
 #include "core/pool.h"
-#include "message/session_key.h"
+#include "message/key_source.h"
 
 struct consumer_config {
 	uint16_t channel; /* its number on the consuming connection */
@@ -36,6 +36,9 @@ struct consumer_config {
 				*/
 	bool is_return_free;   /* ordered: the queue is to have no delivery limit */
 	uint32_t seed;         /* of the jitter */
+	/* What is delivered from a change of these on has the new ones. The throttles are borrowed
+	 * while they stand here. */
+	struct throttle_keys throttles;
 };
 
 struct consumer;

@@ -5,7 +5,7 @@
 
 #include "amqp/channel.h"
 #include "amqp/properties.h"
-#include "message/session_key.h"
+#include "message/key_source.h"
 
 /* X(id, name in the API, property or PROPERTY_COUNT). The name as an option has dashes. */
 #define ENVELOPE_FIELDS(X)                                                                         \

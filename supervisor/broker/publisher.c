@@ -229,7 +229,7 @@ static bool may_make(struct publisher *publisher, struct text name, mtime now)
 /* True: publish the returned copy again, to another queue. A queue whose delay is not ours is not
  * declared: a worker may name any queue for its reply. */
 static bool on_missing_retry_queue(
-	struct publisher *publisher, struct text name, mtime delay, mtime now)
+	struct publisher *publisher, struct text name, mtime delay, bool must_wait, mtime now)
 {
 	const struct publisher_config *config = publisher->config;
 
@@ -237,7 +237,7 @@ static bool on_missing_retry_queue(
 		return false;
 	if (!retry_queues_may_make(&publisher->retry_queues)) {
 		retry_queues_miss(&publisher->retry_queues, delay, now);
-		return retry_queues_choose(&publisher->retry_queues, delay) != delay;
+		return retry_queues_choose(&publisher->retry_queues, delay, must_wait) != delay;
 	}
 	if (may_make(publisher, name, now)) {
 		channel_log_line(publisher->log, LOG_INFO,
@@ -263,7 +263,8 @@ static void on_return(struct publisher *publisher, const struct publish_answer *
 			topology_make(publisher->connection, publisher->config->channel, name);
 		}
 	} else if (retry_queue_delay(publisher->config->queue, name, &delay)) {
-		event.outbox.again = on_missing_retry_queue(publisher, name, delay, now);
+		bool must_wait = answer->number && pool_must_wait(publisher->pool, answer->number);
+		event.outbox.again = on_missing_retry_queue(publisher, name, delay, must_wait, now);
 	}
 
 	free(amqp->content.owner);
@@ -323,7 +324,8 @@ void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 		return; /* GIVEN_UP in this turn: the pool publishes it again on the next channel */
 	options.frame_max = connection_frame_max(publisher->connection);
 	if (parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE)
-		delay = retry_queues_choose(&publisher->retry_queues, parcel->delay);
+		delay = retry_queues_choose(
+			&publisher->retry_queues, parcel->delay, parcel->kind == PARCEL_POSTPONE);
 	if (delay > 0) {
 		/* A random part is added, so that copies do not expire all at once. */
 		mtime jitter_ms = topology_jitter(delay, plan->jitter) / MTIME_MS;

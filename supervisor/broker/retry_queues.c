@@ -69,7 +69,7 @@ static bool is_nearer(mtime candidate, mtime best, mtime wanted)
 	return candidate > wanted ? candidate < best : candidate > best;
 }
 
-mtime retry_queues_choose(const struct retry_queues *retry_queues, mtime delay)
+mtime retry_queues_choose(const struct retry_queues *retry_queues, mtime delay, bool must_wait)
 {
 	mtime best = 0;
 
@@ -81,7 +81,8 @@ mtime retry_queues_choose(const struct retry_queues *retry_queues, mtime delay)
 			is_nearer(candidate, best, delay))
 			best = candidate;
 	}
-	return best > 0 || retry_queues->plan->count == 0 ? best : delay;
+	bool is_held = must_wait || retry_queues->plan->count > 0;
+	return best > 0 || !is_held ? best : delay;
 }
 
 void retry_queues_tick(struct retry_queues *retry_queues, mtime now)

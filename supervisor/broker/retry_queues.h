@@ -24,10 +24,10 @@ bool retry_queues_may_make(const struct retry_queues *) MUST_CHECK;
 void retry_queues_refuse(struct retry_queues *, mtime delay, mtime now);
 /* The queue of this delay does not exist. */
 void retry_queues_miss(struct retry_queues *, mtime delay, mtime now);
-/* Return the delay of the queue to use for a copy with this delay (0: none, retried at once). Also
- * 0 if no retry queue exists and none is configured; delay itself if all configured ones are
- * missing. */
-mtime retry_queues_choose(const struct retry_queues *, mtime delay) MUST_CHECK;
+/* Return the delay of the queue to use for a copy with this delay (0: none, retried at once). If
+ * all are missing, it is 0 if none is configured and the copy may be retried at once (not
+ * must_wait), else the delay itself: the copy is returned, and published again later. */
+mtime retry_queues_choose(const struct retry_queues *, mtime delay, bool must_wait) MUST_CHECK;
 void retry_queues_tick(struct retry_queues *, mtime now);
 
 #endif

@@ -188,7 +188,8 @@ static struct delivery *delivery_of(enum task_kind kind, struct text body)
 		delivery->properties = text_of(delivery->bytes + size, buf_len(&properties));
 		delivery->exchange = TEXT("");
 		delivery->routing_key = TEXT("check");
-		task_read_facts(delivery, &(struct task_facts_options){SIZE_MAX, key_of(kind)});
+		task_read_facts(delivery,
+			&(struct task_facts_options){.body_limit = SIZE_MAX, .key = key_of(kind)});
 	}
 	buf_release(&properties);
 	return delivery;

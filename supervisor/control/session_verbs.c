@@ -7,7 +7,7 @@
 #include "control/sessions.h"
 #include "control/sessions/session_waits.h"
 #include "core/tasks/delivery.h"
-#include "message/session_key.h"
+#include "message/key_source.h"
 #include "os/clock.h"
 
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include "config/value/quantity.h"
 #include "control/routes.h"
 #include "core/tasks/delivery.h"
-#include "message/session_key.h"
+#include "message/key_source.h"
 #include "os/clock.h"
 #include "runtime/pool_set.h"
 

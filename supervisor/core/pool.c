@@ -60,6 +60,12 @@ bool pool_is_refused(const struct pool *pool)
 	return outbox_sent_count(&pool->tasks.outbox) == 0 && pool->tasks.outbox.count > 0;
 }
 
+bool pool_must_wait(const struct pool *pool, uint64_t seq)
+{
+	const struct parcel *parcel = outbox_find(&pool->tasks.outbox, seq);
+	return parcel && parcel->kind == PARCEL_POSTPONE;
+}
+
 bool pool_has_unfinished(const struct pool *pool)
 {
 	return pool->tasks.dispatch.in_pipes > 0 || pool->tasks.outbox.count > 0 ||

@@ -28,6 +28,9 @@ bool pool_is_quiet(const struct pool *);
 bool pool_is_publishing(const struct pool *);
 /* True: no publish is unconfirmed, but parcels wait to be published. */
 bool pool_is_refused(const struct pool *);
+/* True: the publish of this number, in the present epoch of the outbox, is a copy that must wait in
+ * a retry queue (PARCEL_POSTPONE): in the pool's own queue it would come back at once. */
+bool pool_must_wait(const struct pool *, uint64_t seq);
 /* True: a worker has a task, a publish is not confirmed, or a task that has ended waits for its
  * redelivery to be acked; COMMAND_FORCE cuts that short. */
 bool pool_has_unfinished(const struct pool *);

@@ -47,23 +47,43 @@ static bool keep_trace(const struct work *work, struct table_field *field)
 	return rest_keeps_trace(field->key, work->sets_trace, work->sets_state);
 }
 
-/* True: each copy after an attempt has a new value of this header. */
-static bool is_rewritten(const struct table_field *field)
+/* True: it tells of a failure, so each has a new value of the headers about that. */
+static bool has_account(const struct parcel *parcel)
+{
+	return parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_DEAD_LETTER;
+}
+
+/* A task that is postponed may have failed in its session, where that is counted in memory. */
+static bool has_first_failed(const struct parcel *parcel)
+{
+	return has_account(parcel) || (parcel->kind == PARCEL_POSTPONE && parcel->failing_for > 0);
+}
+
+/* True: this copy has a new value of this header. */
+static bool is_rewritten(const struct parcel *parcel, const struct table_field *field)
 {
 	int64_t when;
 	if (text_is(field->key, HEADER_REASON) || text_is(field->key, HEADER_EXIT) ||
 		text_is(field->key, HEADER_STATUS) || text_is(field->key, HEADER_STDERR))
-		return true;
-	return text_is(field->key, HEADER_FIRST_FAILED) && !table_field_integer(field, &when);
+		return has_account(parcel);
+	return text_is(field->key, HEADER_FIRST_FAILED) && has_first_failed(parcel) &&
+	       !table_field_integer(field, &when);
+}
+
+/* A count is written again from what was read. What is postponed comes back to its queue as it was,
+ * so it may name any queue there. */
+static bool is_written_by_us(const struct parcel *parcel, const struct table_field *field)
+{
+	if (parcel->kind == PARCEL_POSTPONE && text_is(field->key, HEADER_QUEUE))
+		return false;
+	return name_is_count(field->key) || text_is(field->key, HEADER_CUT) ||
+	       is_rewritten(parcel, field);
 }
 
 /* A new CC or BCC replaces the one that a former copy kept. */
 static bool keep_own(const struct work *work, struct table_field *field)
 {
-	bool had_attempt =
-		work->parcel->kind == PARCEL_RETRY || work->parcel->kind == PARCEL_DEAD_LETTER;
-	if (name_is_count(field->key) || text_is(field->key, HEADER_CUT) ||
-		(had_attempt && is_rewritten(field)))
+	if (is_written_by_us(work->parcel, field))
 		return false;
 	if (work->has_cc && text_is(field->key, HEADER_KEPT_CC))
 		return false;
@@ -239,7 +259,7 @@ static void put_account(const struct work *work, struct buf *out)
 		parcel->reason != REASON_TOO_LARGE && parcel->reason != REASON_BAD_HEADERS &&
 		parcel->reason != REASON_COMES_BACK && parcel->reason != REASON_RENEWAL_REFUSED &&
 		parcel->reason != REASON_NO_SESSION && parcel->reason != REASON_BAD_SESSION &&
-		parcel->reason != REASON_SESSION_CLOSED;
+		parcel->reason != REASON_SESSION_CLOSED && parcel->reason != REASON_THROTTLED;
 	if (was_started && attempts < UINT16_MAX)
 		attempts++;
 	table_put_integer(out, HEADER_ATTEMPT, attempts);
@@ -255,26 +275,38 @@ static void put_account(const struct work *work, struct buf *out)
 	put_count(out, HEADER_SLICE, parcel->delivery->slice);
 }
 
+/* Our headers in a copy that tells of no failure. */
+static void put_counts(const struct work *work, int64_t renewed, struct buf *out)
+{
+	const struct parcel *parcel = work->parcel;
+	put_count(out, HEADER_RENEWED, renewed);
+	put_count(out, HEADER_ATTEMPT, parcel->delivery->attempt);
+	put_count(out, HEADER_SLICE, parcel->delivery->slice);
+	if (has_first_failed(parcel))
+		put_first_failed(work, out);
+}
+
+static void put_refusal(const struct parcel *parcel, struct buf *out)
+{
+	mtime delay_ms = (parcel->delay + MTIME_MS - 1) / MTIME_MS;
+	table_put_integer(out, HEADER_REFUSAL_STATUS, STATUS_THROTTLED);
+	table_put_integer(out, HEADER_RETRY_AFTER, delay_ms);
+}
+
 static void put_ours(const struct work *work, struct buf *out)
 {
 	const struct delivery *delivery = work->parcel->delivery;
-	mtime delay = work->parcel->delay;
 	switch (work->parcel->kind) {
 	case PARCEL_REPLY:
 		break;
 	case PARCEL_REFUSAL:
-		table_put_integer(out, HEADER_REFUSAL_STATUS, STATUS_THROTTLED);
-		table_put_integer(out, HEADER_RETRY_AFTER, (delay + MTIME_MS - 1) / MTIME_MS);
+		put_refusal(work->parcel, out);
 		break;
 	case PARCEL_POSTPONE:
-		put_count(out, HEADER_RENEWED, delivery->renewed);
-		put_count(out, HEADER_ATTEMPT, delivery->attempt);
-		put_count(out, HEADER_SLICE, delivery->slice);
+		put_counts(work, delivery->renewed, out);
 		break;
 	case PARCEL_RENEW:
-		put_count(out, HEADER_RENEWED, (int64_t)delivery->renewed + 1);
-		put_count(out, HEADER_ATTEMPT, delivery->attempt);
-		put_count(out, HEADER_SLICE, delivery->slice);
+		put_counts(work, (int64_t)delivery->renewed + 1, out);
 		break;
 	case PARCEL_HAND_BACK:
 		put_count(out, HEADER_SLICE, (int64_t)delivery->slice + 1);

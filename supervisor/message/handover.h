@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "core/session_handover.h"
-#include "message/session_key.h"
+#include "message/key_source.h"
 
 /* Key, flags, reason, wait in milliseconds, attempt, slice, and the rest's body, headers and
  * content type; without a rest these are nil. */

@@ -34,9 +34,9 @@ bool name_is_brokers(struct text key);
 /* True: removed between worker and broker. These are the above, CC, BCC and x-wpool-* (PROTOCOL.md,
  * section 5). */
 bool name_is_stripped(struct text key);
-/* True: a header that no copy keeps as it is: a count (attempts, slices, renewals), which each copy
- * gets again from what was read, because without it the task might never end; or the queue, which
- * only the pool itself names. */
+/* True: a header that copies do not keep as it is: a count (attempts, slices, renewals), which each
+ * copy gets again from what was read, because without it the task might never end; or the queue,
+ * which only the pool itself names, where it leaves its queue. */
 bool name_is_count(struct text key);
 /* True: the history of a task, which a replay does not keep: x-wpool-* except cc, bcc and cut. */
 bool name_is_account(struct text key);

@@ -100,6 +100,8 @@ void task_read_facts(struct delivery *delivery, const struct task_facts_options 
 	read_headers(delivery, properties.value[PROPERTY_HEADERS]);
 	if (options->key)
 		session_key_read(delivery, &properties, options->key);
+	if (options->throttles)
+		throttle_keys_read(delivery, &properties, options->throttles);
 }
 
 /* ---------- which headers a worker gets ---------- */

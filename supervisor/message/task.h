@@ -6,7 +6,7 @@
 #include "amqp/table.h"
 #include "base/buf.h"
 #include "core/tasks/delivery.h"
-#include "message/session_key.h"
+#include "message/key_source.h"
 
 enum task_body { TASK_BODY_AUTO, TASK_BODY_STR, TASK_BODY_BIN };
 enum task_headers { TASK_HEADERS_TEXT, TASK_HEADERS_TYPED };
@@ -22,14 +22,15 @@ struct task_options {
 };
 
 struct task_facts_options {
-	uint64_t body_limit;          /* bytes; a delivery with a larger body is invalid */
-	const struct key_source *key; /* borrowed for the call; NULL: no sessions */
+	uint64_t body_limit;                   /* bytes; a delivery with a larger body is invalid */
+	const struct key_source *key;          /* borrowed for the call; NULL: no sessions */
+	const struct throttle_keys *throttles; /* borrowed for the call; NULL: none */
 };
 
 /* Set the members of a delivery that depend on its raw properties (delivery->properties, body and
  * routing_key are set): headers, key, is_high, reply_to, correlation_id, attempt, is_suspect,
- * slice, renewed, returns, soft_ms, invalid. Never fails: a delivery that cannot be read, or has a
- * body that is too large or a key that cannot be used, becomes invalid. */
+ * slice, renewed, returns, soft_ms, throttle_keys, invalid. Never fails: a delivery that cannot be
+ * read, or has a body that is too large or a key that cannot be used, becomes invalid. */
 void task_read_facts(struct delivery *, const struct task_facts_options *);
 
 /* The soft limit in a header, a number of any type or its digits as text; -1: none that is valid.

@@ -35,7 +35,8 @@ struct amqp_publish published_build(const struct parcel *given, struct buf *scra
 	FUZZ_REQUIRE(!properties_has(&properties, PROPERTY_USER_ID));
 	FUZZ_REQUIRE(!properties_has(&properties, PROPERTY_EXPIRATION));
 	FUZZ_REQUIRE(copy_returned_number(publish.properties) == NUMBER);
-	check_table(properties.value[PROPERTY_HEADERS], parcel.kind == PARCEL_REPLY);
+	check_table(properties.value[PROPERTY_HEADERS],
+		parcel.kind == PARCEL_REPLY || parcel.kind == PARCEL_REFUSAL);
 	return publish;
 }
 

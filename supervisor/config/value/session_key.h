@@ -1,5 +1,5 @@
 /* The setting session.key: where a message has the key of its session. Layer: config. Pure.
- * Only the check; message/session_key.h reads the setting, and a unit test of runtime shows that
+ * Only the check; message/key_source.h reads the setting, and a unit test of runtime shows that
  * both accept the same. */
 #ifndef CONFIG_VALUE_SESSION_KEY_H
 #define CONFIG_VALUE_SESSION_KEY_H

@@ -348,8 +348,7 @@ static void add_advice(struct line *line)
 {
 	const struct parcel *parcel = &line->notice->delivery->parcel;
 
-	if (parcel->returned &&
-		(parcel->kind == PARCEL_DEAD_LETTER || parcel_waits(parcel)))
+	if (parcel->returned && (parcel->kind == PARCEL_DEAD_LETTER || parcel_waits(parcel)))
 		line_printf(line,
 			" (declare it as docs/retries.md says, or give the user the right to "
 			"configure it)");

@@ -1,7 +1,7 @@
-/* A message from the broker on its whole way through wpool: its properties and the key of its
- * session are read, it becomes a task of every form, its headers come back in a worker's answer,
- * and everything that is published for it is built, read again and built again, as retries and
- * replays do. */
+/* A message from the broker on its whole way through wpool: its properties and the keys of its
+ * session and of throttles are read, it becomes a task of every form, its headers come back in a
+ * worker's answer, and everything that is published for it is built, read again and built again, as
+ * retries and replays do. */
 #include "base/utf8.h"
 #include "c/task.h"
 #include "fuzz/feed.h"
@@ -31,6 +31,29 @@ static const struct key_source key_sources[] = {
 	{.kind = KEY_PROPERTY, .property = PROPERTY_CORRELATION_ID},
 };
 
+#define THROTTLE_OF_PROPERTY 1 /* its place in throttle_keys_of_all */
+
+/* One throttle for all runs. */
+static const struct throttle_keys *throttle_keys_of_all(void)
+{
+	static struct throttle_keys keys = {.count = 4,
+		.of = {{NULL, {.kind = KEY_HEADER, .header = {"a", 1}}},
+			[THROTTLE_OF_PROPERTY] = {NULL,
+				{.kind = KEY_PROPERTY, .property = PROPERTY_CORRELATION_ID}},
+			{NULL, {.kind = KEY_ROUTING_KEY}}, {NULL, {.kind = KEY_SESSION}}}};
+	static struct throttle *throttle;
+	if (throttle)
+		return &keys;
+	memory_pause();
+	throttle =
+		throttle_new(&(struct throttle_figures){.limit = 1, .period = 1, .max_keys = 1}, 7);
+	memory_resume();
+	FUZZ_REQUIRE(throttle);
+	for (uint32_t i = 0; i < keys.count; i++)
+		keys.of[i].throttle = throttle;
+	return &keys;
+}
+
 static struct delivery *delivery_made(
 	struct text properties, struct text body, const struct key_source *source)
 {
@@ -43,7 +66,9 @@ static struct delivery *delivery_made(
 		memcpy(delivery->bytes + properties.len, body.ptr, body.len);
 	delivery->properties = text_of(delivery->bytes, properties.len);
 	delivery->body = text_of(delivery->bytes + properties.len, body.len);
-	task_read_facts(delivery, &(struct task_facts_options){BODY_LIMIT, source});
+	task_read_facts(delivery, &(struct task_facts_options){.body_limit = BODY_LIMIT,
+					  .key = source,
+					  .throttles = throttle_keys_of_all()});
 	FUZZ_REQUIRE(delivery->key.len <= SESSION_KEY_MAX && utf8_is_valid(delivery->key));
 	FUZZ_REQUIRE(message_is_same(delivery, delivery));
 	return delivery;
@@ -137,6 +162,8 @@ static void reply(struct delivery *delivery, struct output *output)
 					.delivery = delivery,
 					.output = output},
 			&scratch);
+	published_build(&(struct parcel){.kind = PARCEL_REFUSAL, .delay = 1, .delivery = delivery},
+		&scratch);
 	buf_release(&scratch);
 }
 
@@ -144,8 +171,9 @@ static void reply(struct delivery *delivery, struct output *output)
 static struct delivery *copy(struct delivery *delivery, uint8_t how, struct output *output,
 	const struct key_source *source)
 {
-	static const enum parcel_kind kinds[] = {PARCEL_RETRY, PARCEL_DEAD_LETTER, PARCEL_RENEW};
-	struct parcel parcel = {.kind = kinds[how % 3],
+	static const enum parcel_kind kinds[] = {
+		PARCEL_RETRY, PARCEL_DEAD_LETTER, PARCEL_RENEW, PARCEL_POSTPONE};
+	struct parcel parcel = {.kind = kinds[how % 4],
 		.reason = delivery->invalid ? delivery->invalid
 					    : (enum reason)(1 + how % (REASON_COUNT - 1)),
 		.exit = {.kind = how & 1 ? EXIT_SIGNAL : EXIT_NONE, .number = 9},
@@ -159,6 +187,9 @@ static struct delivery *copy(struct delivery *delivery, uint8_t how, struct outp
 	FUZZ_REQUIRE(delivery->invalid != REASON_NONE || again->invalid == REASON_NONE);
 	FUZZ_REQUIRE(again->attempt >= delivery->attempt);
 	FUZZ_REQUIRE(again->slice == delivery->slice);
+	FUZZ_REQUIRE(parcel.kind != PARCEL_POSTPONE || again->attempt == delivery->attempt);
+	FUZZ_REQUIRE(again->throttle_keys[THROTTLE_OF_PROPERTY] ==
+		     delivery->throttle_keys[THROTTLE_OF_PROPERTY]);
 	delivery_free(delivery);
 	return again;
 }

@@ -4,7 +4,7 @@
 #include "fuzz/fuzz.h"
 #include "message/copy.h"
 #include "message/handover.h"
-#include "message/session_key.h"
+#include "message/key_source.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-/* How a consumer ends: acks and rejections must have arrived before the channel is closed. And what
- * it does when the broker cancels it. The channel and the pool are fakes. */
+/* How a consumer ends: acks and rejections must have arrived before the channel is closed. What it
+ * does when the broker cancels it, and which keys it reads for throttles. The channel and the pool
+ * are fakes. */
 #include "unit/support/broker/consumer_rig.h"
 #include "unit/unit.h"
 
@@ -180,6 +181,82 @@ START_TEST(refused_channel_can_be_closed_for_good)
 }
 END_TEST
 
+/* ---------- keys of throttles ---------- */
+
+static struct consumer_config throttled;
+static struct throttle *throttle;
+
+static void set_up_throttled(void)
+{
+	struct throttle_figures figures = {.limit = 1, .period = 1, .max_keys = 1};
+
+	throttle = throttle_new(&figures, 7);
+	ck_assert_ptr_nonnull(throttle);
+	throttled = config;
+	throttled.throttles = (struct throttle_keys){.count = 2,
+		.of = {{throttle, {.kind = KEY_NONE}}, {throttle, {.kind = KEY_ROUTING_KEY}}}};
+	rig_begin(&throttled);
+	handle_event(AMQP_CHANNEL_OPENED, TEXT_NONE);
+	request(SOURCE_CONSUME);
+	handle_event(AMQP_CONSUME_OK, TEXT_NONE);
+}
+
+static void tear_down_throttled(void)
+{
+	rig_end();
+	throttle_free(throttle);
+}
+
+/* A delivery of the longest route. count: of the throttles when its body has come. */
+static void deliver_routed(char last, uint32_t count)
+{
+	char route[SHORT_STRING_MAX];
+	struct amqp_event event = {.kind = AMQP_DELIVERY,
+		.channel = 1,
+		.tag = 1,
+		.exchange = text_of(route, sizeof route),
+		.routing_key = text_of(route, sizeof route)};
+	uint8_t *memory = consumer_content_memory(rig_consumer, 4, &event.content.owner);
+
+	ck_assert_ptr_nonnull(memory);
+	memset(route, 'r', sizeof route);
+	route[sizeof route - 1] = last;
+	event.content.body = text_copy(memory, TEXT("body"));
+	throttled.throttles.count = count;
+	consumer_on_event(rig_consumer, &event, 0);
+	ck_assert_uint_eq(rig_throttle_keys[0], THROTTLE_NO_KEY);
+}
+
+START_TEST(routing_key_is_read_for_a_throttle)
+{
+	char route[SHORT_STRING_MAX];
+
+	memset(route, 'r', sizeof route);
+	deliver_routed('r', 2);
+	ck_assert_uint_eq(
+		rig_throttle_keys[1], throttle_key(throttle, text_of(route, sizeof route)));
+	deliver_routed('s', 2);
+	ck_assert_uint_ne(
+		rig_throttle_keys[1], throttle_key(throttle, text_of(route, sizeof route)));
+	ck_assert_uint_ne(rig_throttle_keys[1], THROTTLE_NO_KEY);
+}
+END_TEST
+
+/* A reload came between its header and its body: there is no space for its route. */
+START_TEST(delivery_in_the_midst_of_a_change_has_no_routing_key)
+{
+	throttled.throttles.count = 1;
+	deliver_routed('r', 2);
+	ck_assert_uint_eq(rig_throttle_keys[1], THROTTLE_NO_KEY);
+	deliver_routed('r', 1);
+	ck_assert_uint_eq(rig_throttle_keys[1], THROTTLE_NO_KEY);
+	deliver_routed('r', 1);
+	throttled.throttles.count = 2;
+	deliver_routed('r', 2);
+	ck_assert_uint_ne(rig_throttle_keys[1], THROTTLE_NO_KEY);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/consumer");
@@ -202,6 +279,11 @@ static Suite *suite(void)
 	suite_add_tcase(s, refused);
 	suite_add_tcase(s, leaves);
 	suite_add_tcase(s, stays);
+	TCase *keys = tcase_create("throttles");
+	tcase_add_checked_fixture(keys, set_up_throttled, tear_down_throttled);
+	tcase_add_test(keys, routing_key_is_read_for_a_throttle);
+	tcase_add_test(keys, delivery_in_the_midst_of_a_change_has_no_routing_key);
+	suite_add_tcase(s, keys);
 	return s;
 }
 

@@ -1,13 +1,25 @@
-/* How a publisher ends for good, and which retry queues it declares after its plan has changed. The
- * channel and the pool are fakes of this test, which record their calls. */
+/* How a publisher ends for good, which retry queues it declares after its plan has changed, and
+ * where a copy goes that must wait. The channel and the pool are fakes of this test, which record
+ * their calls. */
 #include "broker/publisher.h"
+#include "amqp/properties.h"
 
 #include "unit/unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static char calls[64]; /* one letter for each call */
 static bool is_closed; /* the channel, by both sides */
+static struct {
+	char queue[RETRY_QUEUE_NAME_MAX + 1], expiration[TEXT_DECIMAL_MAX + 1];
+	char properties[256]; /* raw */
+	size_t properties_len;
+	enum parcel_kind kind;
+} published;                                    /* the last one */
+static char declared[RETRY_QUEUE_NAME_MAX + 1]; /* the last queue, and its time limit in ms */
+static int64_t declared_ttl;
+static bool is_published_again; /* what was returned last */
 
 static void record_call(const char *letter)
 {
@@ -42,15 +54,37 @@ void channel_confirm_select(struct connection *connection, uint16_t channel)
 void channel_publish(
 	struct connection *connection, uint16_t channel, const struct amqp_publish *publish)
 {
-	(void)connection, (void)channel, (void)publish;
+	struct text raw = publish->properties;
+	struct properties properties;
+
+	(void)connection, (void)channel;
 	record_call("p");
+	ck_assert(publish->mandatory);
+	ck_assert_uint_le(raw.len, sizeof published.properties);
+	ck_assert_int_eq(properties_parse(raw, &properties), RC_OK);
+	snprintf(published.queue, sizeof published.queue, "%.*s", TEXT_ARGS(publish->routing_key));
+	snprintf(published.expiration, sizeof published.expiration, "%.*s",
+		TEXT_ARGS(properties.value[PROPERTY_EXPIRATION]));
+	memcpy(published.properties, raw.ptr, raw.len);
+	published.properties_len = raw.len;
+}
+
+uint32_t connection_frame_max(const struct connection *connection)
+{
+	(void)connection;
+	return 131072;
 }
 
 void channel_declare_queue(
 	struct connection *connection, uint16_t channel, const struct amqp_queue *queue)
 {
-	(void)connection, (void)channel, (void)queue;
+	(void)connection, (void)channel;
 	record_call("d");
+	snprintf(declared, sizeof declared, "%.*s", TEXT_ARGS(queue->name));
+	declared_ttl = 0;
+	for (size_t i = 0; i < queue->argument_count; i++)
+		if (strcmp(queue->arguments[i].key, "x-message-ttl") == 0)
+			declared_ttl = queue->arguments[i].number;
 }
 
 void channel_declare_exchange(struct connection *connection, uint16_t channel, struct text name,
@@ -74,6 +108,10 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 	(void)pool, (void)now;
 	if (event->kind == OUTBOX_UP || event->kind == OUTBOX_DOWN)
 		record_call(event->kind == OUTBOX_UP ? "U" : "D");
+	if (event->kind == RETURNED) {
+		ck_assert_uint_eq(event->outbox.seq, 1);
+		is_published_again = event->outbox.again;
+	}
 }
 
 bool pool_is_publishing(const struct pool *pool)
@@ -86,6 +124,13 @@ bool pool_is_refused(const struct pool *pool)
 {
 	(void)pool;
 	return false;
+}
+
+bool pool_must_wait(const struct pool *pool, uint64_t seq)
+{
+	(void)pool;
+	ck_assert_uint_eq(seq, 1);
+	return published.kind == PARCEL_POSTPONE;
 }
 
 static void on_log_line(void *ctx, enum log_level level, const char *text)
@@ -206,6 +251,122 @@ START_TEST(missing_retry_queue_is_declared_only_if_it_is_in_the_plan)
 }
 END_TEST
 
+/* ---------- a copy that must wait ---------- */
+
+static void publish(enum parcel_kind kind, mtime delay)
+{
+	struct delivery *delivery = delivery_new(2);
+	struct parcel parcel = {
+		.kind = kind, .delay = delay, .delivery = delivery, .seq.number = 1};
+
+	memset(delivery->bytes, 0, 2);
+	delivery->properties = text_of(delivery->bytes, 2);
+	parcel.reason = kind == PARCEL_RETRY ? REASON_FAILED : REASON_NONE;
+	published.kind = kind;
+	publisher_publish(publisher, &parcel);
+	delivery_free(delivery);
+}
+
+/* The broker returns what was published last. True: it is published again at once. */
+static bool return_published(mtime now)
+{
+	struct amqp_event event = {.kind = AMQP_RETURN,
+		.channel = 1,
+		.routing_key = text_from(published.queue),
+		.content.properties = text_of(published.properties, published.properties_len)};
+
+	is_published_again = false;
+	publisher_on_event(publisher, &event, now);
+	return is_published_again;
+}
+
+/* As for a worker that asks for a delay. The pool has no delays of its own. */
+START_TEST(a_postponed_copy_has_its_retry_queue_declared)
+{
+	publish(PARCEL_POSTPONE, 3600 * MTIME_SECOND);
+	ck_assert_str_eq(published.queue, "work.retry.3600s");
+	ck_assert_str_eq(published.expiration, "3600000");
+	ck_assert(!return_published(0)); /* it waits for QUEUE_FOUND */
+	ck_assert_str_eq(calls, "osUpd");
+	ck_assert_str_eq(declared, "work.retry.3600s");
+	ck_assert_int_eq(declared_ttl, 3600000);
+	handle_event(AMQP_QUEUE_DECLARED);
+	publish(PARCEL_POSTPONE, 3600 * MTIME_SECOND);
+	ck_assert_str_eq(published.queue, "work.retry.3600s");
+	ck_assert_str_eq(calls, "osUpdp");
+}
+END_TEST
+
+/* The user may not declare queues: the channel is closed, and opened again. */
+static void refuse_declaration(void)
+{
+	struct amqp_event event = {.kind = AMQP_CHANNEL_CLOSED,
+		.channel = 1,
+		.code = REPLY_ACCESS_REFUSED,
+		.text = TEXT("ACCESS_REFUSED")};
+
+	publisher_on_event(publisher, &event, 0);
+	publisher_tick(publisher, MTIME_SECOND);
+	handle_event(AMQP_CHANNEL_OPENED);
+	handle_event(AMQP_CONFIRM_SELECTED);
+}
+
+START_TEST(without_the_right_it_waits_in_the_nearest_queue)
+{
+	publish(PARCEL_POSTPONE, 5 * MTIME_SECOND);
+	ck_assert(!return_published(0));
+	refuse_declaration();
+	publish(PARCEL_POSTPONE, 5 * MTIME_SECOND);
+	ck_assert_str_eq(published.queue, "work.retry.10s");
+	ck_assert_str_eq(published.expiration, "10000");
+	ck_assert_str_eq(declared, "work.retry.5s");
+}
+END_TEST
+
+/* Publish it until the broker has returned it from each queue. The value is how often. */
+static unsigned publish_until_held(enum parcel_kind kind, mtime now)
+{
+	unsigned times = 0;
+
+	do {
+		publish(kind, 5 * MTIME_SECOND);
+		ck_assert_uint_lt(++times, 100);
+		calls[0] = 0;
+	} while (strcmp(published.queue, "work") != 0 && return_published(now));
+	return times;
+}
+
+/* In the pool's own queue it would come back at once, and be postponed again without end. */
+START_TEST(without_any_retry_queue_it_is_held)
+{
+	publish(PARCEL_POSTPONE, 5 * MTIME_SECOND);
+	ck_assert(!return_published(0));
+	refuse_declaration();
+	ck_assert_uint_eq(
+		publish_until_held(PARCEL_POSTPONE, MTIME_SECOND), retry_ladder_count - 1);
+	ck_assert_str_eq(published.queue, "work.retry.1s");
+	publish(PARCEL_POSTPONE, 5 * MTIME_SECOND);
+	ck_assert_str_eq(published.queue, "work.retry.5s"); /* it may have been declared since */
+	ck_assert(!return_published(MTIME_SECOND));
+	publish(PARCEL_RETRY, 5 * MTIME_SECOND);
+	ck_assert_str_eq(published.queue, "work");
+	ck_assert_str_eq(published.expiration, "");
+	publisher_tick(publisher, 2 * MTIME_MINUTE); /* then the others are tried again */
+	ck_assert_uint_eq(
+		publish_until_held(PARCEL_POSTPONE, 2 * MTIME_MINUTE), retry_ladder_count);
+}
+END_TEST
+
+START_TEST(a_retry_of_the_same_pool_is_published_at_once)
+{
+	publish(PARCEL_RETRY, 5 * MTIME_SECOND);
+	ck_assert(!return_published(0));
+	refuse_declaration();
+	ck_assert_uint_eq(publish_until_held(PARCEL_RETRY, MTIME_SECOND), retry_ladder_count);
+	ck_assert_str_eq(published.queue, "work");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/publisher");
@@ -221,6 +382,13 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(plans, set_up, tear_down);
 	tcase_add_test(plans, missing_retry_queue_is_declared_only_if_it_is_in_the_plan);
 	suite_add_tcase(s, plans);
+	TCase *waits = tcase_create("wait");
+	tcase_add_checked_fixture(waits, set_up, tear_down);
+	tcase_add_test(waits, a_postponed_copy_has_its_retry_queue_declared);
+	tcase_add_test(waits, without_the_right_it_waits_in_the_nearest_queue);
+	tcase_add_test(waits, without_any_retry_queue_it_is_held);
+	tcase_add_test(waits, a_retry_of_the_same_pool_is_published_at_once);
+	suite_add_tcase(s, waits);
 	return s;
 }
 

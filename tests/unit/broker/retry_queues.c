@@ -28,29 +28,35 @@ START_TEST(nearest_existing_queue_is_chosen)
 		retry_queues_init(&retry_queues, &plan);
 		for (size_t m = 0; m < 4 && cases[i].missing[m]; m++)
 			retry_queues_miss(&retry_queues, cases[i].missing[m], 0);
-		ck_assert_int_eq(
-			retry_queues_choose(&retry_queues, cases[i].wanted), cases[i].expected);
+		ck_assert_int_eq(retry_queues_choose(&retry_queues, cases[i].wanted, i % 2),
+			cases[i].expected);
 	}
 }
 END_TEST
 
 START_TEST(each_queue_is_tried_once_if_all_are_missing)
 {
-	static const struct retry_plan *const plans[] = {&plan, &no_plan};
-	for (size_t i = 0; i < 2; i++) {
+	static const struct {
+		const struct retry_plan *plan;
+		bool must_wait;
+		mtime then; /* when all have been tried */
+	} cases[] = {{&plan, false, 2 * S}, {&no_plan, false, 0}, {&plan, true, 2 * S},
+		{&no_plan, true, 2 * S}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct retry_queues retry_queues;
-		retry_queues_init(&retry_queues, plans[i]);
+		bool has_plan = cases[i].plan->count > 0;
+		retry_queues_init(&retry_queues, cases[i].plan);
 		mtime at = 2 * S, last;
 		size_t tried = 0;
 		do {
 			last = at;
 			retry_queues_miss(&retry_queues, at, 0);
-			at = retry_queues_choose(&retry_queues, 2 * S);
+			at = retry_queues_choose(&retry_queues, 2 * S, cases[i].must_wait);
 			tried++;
 		} while (at != 2 * S && at != 0 && tried < 100);
-		ck_assert_int_eq(last, plans[i]->count ? 300 * MS : 1 * S);
-		ck_assert_int_eq(at, plans[i]->count ? 2 * S : 0);
-		ck_assert_uint_eq(tried, retry_ladder_count + (plans[i]->count ? 2 : 0));
+		ck_assert_int_eq(last, has_plan ? 300 * MS : 1 * S);
+		ck_assert_int_eq(at, cases[i].then);
+		ck_assert_uint_eq(tried, retry_ladder_count + (has_plan ? 2 : 0));
 	}
 }
 END_TEST
@@ -67,9 +73,9 @@ START_TEST(missing_queues_are_tried_again_after_a_minute)
 	retry_queues_miss(&retry_queues, 5 * S, 30 * S);
 	ck_assert(!retry_queues_may_make(&retry_queues));
 	retry_queues_tick(&retry_queues, 70 * S - 1);
-	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S), 3 * S);
+	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S, false), 3 * S);
 	retry_queues_tick(&retry_queues, 70 * S);
-	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S), 2 * S);
+	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S, false), 2 * S);
 	ck_assert(!retry_queues_may_make(&retry_queues)); /* for this connection */
 	retry_queues_forget(&retry_queues);
 	ck_assert(retry_queues_may_make(&retry_queues));

@@ -93,7 +93,7 @@ static struct delivery *delivery_of(json_t *entry)
 	delivery->properties = text_of(delivery->bytes + buf_len(&body), buf_len(&raw));
 	struct key_source key = {.kind = json_object_get(entry, "session") ? KEY_HEADER : KEY_NONE,
 		.header = TEXT("session")};
-	task_read_facts(delivery, &(struct task_facts_options){65536, &key});
+	task_read_facts(delivery, &(struct task_facts_options){.body_limit = 65536, .key = &key});
 	delivery->id = id_of(entry);
 	buf_release(&body);
 	buf_release(&table);

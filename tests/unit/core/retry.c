@@ -1,4 +1,5 @@
 /* When a failed task is retried, and when not. */
+#include "core/pool_internal.h"
 #include "unit/support/core/rig.h"
 
 #define ATTEMPTS 100
@@ -276,6 +277,23 @@ START_TEST(a_copy_for_another_queue_is_published_at_once)
 }
 END_TEST
 
+/* The publisher is told of a return by a number only. */
+START_TEST(only_a_postponed_copy_must_wait)
+{
+	struct rig rig;
+	rig_start(&rig, config_with_delays());
+	fail_once(&rig, 1, 0, -1);
+	fail_once(&rig, 2, 0, -1);
+	outbox_find(&rig.pool->tasks.outbox, 2)->kind = PARCEL_POSTPONE;
+	ck_assert(!pool_must_wait(rig.pool, 1));
+	ck_assert(pool_must_wait(rig.pool, 2));
+	ck_assert(!pool_must_wait(rig.pool, 3));
+	rig_confirm(&rig, 2);
+	ck_assert(!pool_must_wait(rig.pool, 2));
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *retry_suite(void)
 {
 	Suite *suite = suite_create("core/retry");
@@ -285,7 +303,7 @@ static Suite *retry_suite(void)
 	UNIT_CASE(suite, "pool", a_retry_copy_is_published_with_its_delay,
 		a_copy_that_is_published_again_keeps_its_delay, a_forged_attempt_does_not_overflow,
 		a_returned_copy_is_published_when_its_queue_is_found, a_refused_copy_keeps_waiting,
-		a_copy_for_another_queue_is_published_at_once);
+		a_copy_for_another_queue_is_published_at_once, only_a_postponed_copy_must_wait);
 	return suite;
 }
 

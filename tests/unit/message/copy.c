@@ -36,6 +36,8 @@ static const struct {
 	{PARCEL_RETRY, KIND_COPY, "elsewhere", "orders", "old", true},
 	{PARCEL_DEAD_LETTER, KIND_COPY, "elsewhere", "orders.dead", "old", true},
 	{PARCEL_RENEW, KIND_COPY, "elsewhere", "orders", "old", true},
+	{PARCEL_POSTPONE, KIND_COPY, "elsewhere", "orders", "old", true},
+	{PARCEL_REFUSAL, KIND_REPLY, "elsewhere", "answers", "", false},
 };
 
 START_TEST(each_kind_has_its_target_and_properties)

@@ -46,7 +46,7 @@ START_TEST(later_copies_keep_the_count_of_renewals)
 }
 END_TEST
 
-START_TEST(only_a_delayed_retry_goes_to_a_retry_queue)
+START_TEST(only_what_is_delayed_goes_to_a_retry_queue)
 {
 	static const struct {
 		enum parcel_kind kind;
@@ -60,6 +60,8 @@ START_TEST(only_a_delayed_retry_goes_to_a_retry_queue)
 		{PARCEL_DEAD_LETTER, MTIME_SECOND, "orders.retry.1s", "orders.dead", NULL},
 		{PARCEL_RENEW, MTIME_SECOND, "orders.retry.1s", "orders", NULL},
 		{PARCEL_HAND_BACK, MTIME_SECOND, "orders.retry.1s", "answers", NULL},
+		{PARCEL_POSTPONE, MTIME_SECOND, "orders.retry.1s", "orders.retry.1s", "1050"},
+		{PARCEL_REFUSAL, MTIME_SECOND, "orders.retry.1s", "answers", NULL},
 	};
 	for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
 		struct properties all = all_properties();
@@ -179,7 +181,7 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/copy_detours");
-	UNIT_CASE(s, "copies", only_a_delayed_retry_goes_to_a_retry_queue,
+	UNIT_CASE(s, "copies", only_what_is_delayed_goes_to_a_retry_queue,
 		a_renewal_changes_only_its_count, later_copies_keep_the_count_of_renewals);
 	UNIT_CASE(s, "last words", a_dead_letter_has_the_last_stderr_line,
 		a_long_stderr_line_is_cut_at_a_character,

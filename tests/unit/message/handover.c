@@ -2,7 +2,7 @@
 #include "message/handover.h"
 
 #include "message/copy.h"
-#include "message/session_key.h"
+#include "message/key_source.h"
 #include "unit/unit.h"
 
 #include <stdlib.h>

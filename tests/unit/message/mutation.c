@@ -100,7 +100,7 @@ static void check_copies(struct delivery *delivery, struct output *output)
 		.now_s = 1700000000};
 	struct buf scratch;
 	buf_init(&scratch, 1 << 20);
-	for (int kind = PARCEL_REPLY; kind <= PARCEL_RENEW; kind++) {
+	for (int kind = PARCEL_REPLY; kind <= PARCEL_REFUSAL; kind++) {
 		struct parcel parcel = {.kind = (enum parcel_kind)kind,
 			.seq.number = 7,
 			.reason = delivery->invalid ? delivery->invalid : REASON_CRASHED,

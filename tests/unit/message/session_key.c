@@ -117,7 +117,7 @@ static void assert_routing_key(struct text route, const char *key, enum reason i
 	struct delivery *d = delivery_new(0);
 	d->properties = bytes_text(&raw);
 	d->routing_key = route;
-	task_read_facts(d, &(struct task_facts_options){SIZE_MAX, &source});
+	task_read_facts(d, &(struct task_facts_options){.body_limit = SIZE_MAX, .key = &source});
 	assert_key(d, key, invalid);
 	delivery_free(d);
 }
@@ -160,8 +160,8 @@ START_TEST(an_invalid_message_keeps_its_key)
 	assert_key(d, "m-1", REASON_BAD_HEADERS);
 	d->properties = bytes_text(&raw);
 	d->routing_key = TEXT("orders.7");
-	task_read_facts(d, &(struct task_facts_options){
-				   SIZE_MAX, &(struct key_source){.kind = KEY_ROUTING_KEY}});
+	task_read_facts(d, &(struct task_facts_options){.body_limit = SIZE_MAX,
+				   .key = &(struct key_source){.kind = KEY_ROUTING_KEY}});
 	assert_key(d, "orders.7", REASON_BAD_HEADERS);
 	delivery_free(d);
 }

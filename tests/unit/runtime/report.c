@@ -277,6 +277,9 @@ START_TEST(a_refused_parcel_is_warned_of_once)
 			"debug pool/3[77] the copy for the next attempt of task x to queue \"orders.retry.2s\" "},
 		{PARCEL_RETRY, 2 * MTIME_SECOND, 2,
 			"warn  pool/3[77] the copy for the next attempt"},
+		{PARCEL_POSTPONE, 2 * MTIME_SECOND, 1,
+			"debug pool/3[77] the copy for later of task x to queue \"orders.retry.2s\" "},
+		{PARCEL_POSTPONE, 2 * MTIME_SECOND, 2, "warn  pool/3[77] the copy for later"},
 		{PARCEL_RETRY, 0, 3,
 			"debug pool/3[77] the copy for the next attempt of task x to queue \"orders\" "},
 	};

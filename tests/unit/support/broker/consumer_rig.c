@@ -10,6 +10,7 @@ uint32_t rig_window, rig_returns_max;
 bool rig_is_open;
 struct text rig_version;
 struct pool_unacked rig_in_hand;
+uint64_t rig_throttle_keys[PASSES_MAX];
 char rig_warning[768];
 unsigned rig_warnings, rig_advices;
 
@@ -127,8 +128,11 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 		record_call("L");
 	if (event->kind == SOURCE_DOWN)
 		record_call("D");
-	if (event->kind == DELIVERY)
+	if (event->kind == DELIVERY) {
+		memcpy(rig_throttle_keys, event->source.delivery->throttle_keys,
+			sizeof rig_throttle_keys);
 		delivery_free(event->source.delivery);
+	}
 }
 
 struct pool_unacked pool_unacked(const struct pool *pool)

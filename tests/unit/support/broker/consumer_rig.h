@@ -12,13 +12,14 @@
  */
 extern char rig_calls[256];
 extern struct consumer *rig_consumer;
-extern bool rig_is_open;                /* the channel */
-extern uint32_t rig_window;             /* of the last SOURCE_UP */
-extern uint32_t rig_returns_max;        /* likewise */
-extern struct text rig_version;         /* of the broker */
-extern struct pool_unacked rig_in_hand; /* the pool's */
-extern char rig_warning[768];           /* the last log line of LOG_WARN or LOG_ERROR */
-extern unsigned rig_warnings;           /* how many there were */
+extern bool rig_is_open;                       /* the channel */
+extern uint32_t rig_window;                    /* of the last SOURCE_UP */
+extern uint32_t rig_returns_max;               /* likewise */
+extern struct text rig_version;                /* of the broker */
+extern struct pool_unacked rig_in_hand;        /* the pool's */
+extern uint64_t rig_throttle_keys[PASSES_MAX]; /* of the last delivery */
+extern char rig_warning[768];                  /* the last log line of LOG_WARN or LOG_ERROR */
+extern unsigned rig_warnings;                  /* how many there were */
 extern unsigned rig_advices; /* lines of any level about a missing single active consumer */
 
 /* Make the consumer, connected. config is borrowed. */

@@ -67,7 +67,8 @@ struct delivery *delivery_of(
 struct delivery *delivery_of_session(const struct properties *given, struct text table,
 	struct text body, const struct key_source *key)
 {
-	return delivery_with(given, table, body, &(struct task_facts_options){SIZE_MAX, key});
+	return delivery_with(given, table, body,
+		&(struct task_facts_options){.body_limit = SIZE_MAX, .key = key});
 }
 
 void append_words(struct buf *out, struct text table)

@@ -1,4 +1,4 @@
-#include "message/session_key.h"
+#include "message/key_source.h"
 
 #include "amqp/table.h"
 #include "base/utf8.h"
@@ -63,15 +63,24 @@ const char *key_source_parse(struct text value, struct key_source *ret_source)
 	return NULL;
 }
 
-size_t session_key_space(const struct key_source *source)
+const char *key_source_parse_throttle(struct text value, struct key_source *ret_source)
 {
-	return source->kind == KEY_HEADER ? TEXT_DECIMAL_MAX : 0;
+	if (!text_is(value, TEXT("session")))
+		return key_source_parse(value, ret_source);
+	*ret_source = (struct key_source){.kind = KEY_SESSION};
+	return NULL;
 }
 
-/* The digits of an integer, in the last bytes of the delivery. */
-static struct text write_digits(struct delivery *delivery, const struct table_field *field)
+/* ---------- in a message ---------- */
+
+struct found_key {
+	struct text text;    /* empty: it is, or it is of a type that cannot be a key */
+	const char *name_at; /* where the name of its header is in the table; NULL: in no header */
+};
+
+/* The digits of an integer, in space. */
+static struct text write_digits(const struct table_field *field, char space[TEXT_DECIMAL_MAX])
 {
-	char *space = (char *)delivery->bytes + delivery->size - TEXT_DECIMAL_MAX;
 	bool is_unsigned = field->type == 'L' || field->type == 'T';
 	uint64_t bits = field_bits(field);
 	int64_t number;
@@ -84,56 +93,91 @@ static struct text write_digits(struct delivery *delivery, const struct table_fi
 	return text_of(digits.ptr - 1, digits.len + 1);
 }
 
-/* Set *ret to the key in a header. False: there is none. A value of a type that cannot be a key is
- * an empty one. */
-static bool find_in_headers(struct delivery *delivery, struct text name, struct text *ret)
+static bool find_in_headers(
+	struct text headers, struct text name, char space[TEXT_DECIMAL_MAX], struct found_key *ret)
 {
 	struct table_field field;
 	int64_t number;
-	if (!table_find(delivery->headers, name, &field) || field.type == 'V')
+	if (!table_find(headers, name, &field) || field.type == 'V')
 		return false;
-	delivery->key_at = (uint32_t)(field.key.ptr - delivery->headers.ptr);
+	*ret = (struct found_key){.name_at = field.key.ptr};
 	if (field.type == 'S' || field.type == 'x')
-		*ret = field.value;
+		ret->text = field.value;
 	else if (table_field_integer(&field, &number))
-		*ret = write_digits(delivery, &field);
-	else
-		*ret = TEXT_NONE;
+		ret->text = write_digits(&field, space);
 	return true;
 }
 
-static bool find_key(struct delivery *delivery, const struct properties *properties,
-	const struct key_source *source, struct text *ret)
+/* False: it has none. The key is borrowed from the delivery, or in space. */
+static bool find_key(const struct delivery *delivery, const struct properties *properties,
+	const struct key_source *source, char space[TEXT_DECIMAL_MAX], struct found_key *ret)
 {
 	switch (source->kind) {
 	case KEY_NONE:
 		break;
 	case KEY_HEADER:
-		return find_in_headers(delivery, source->header, ret);
+		return find_in_headers(delivery->headers, source->header, space, ret);
 	case KEY_PROPERTY:
-		*ret = properties->value[source->property];
+		*ret = (struct found_key){properties->value[source->property], NULL};
 		return properties_has(properties, source->property);
 	case KEY_ROUTING_KEY:
-		*ret = delivery->routing_key;
+		*ret = (struct found_key){delivery->routing_key, NULL};
+		return true;
+	case KEY_SESSION:
+		*ret = (struct found_key){delivery->key, NULL};
 		return true;
 	}
 	return false;
 }
 
+/* ---------- of a session ---------- */
+
+size_t session_key_space(const struct key_source *source)
+{
+	return source->kind == KEY_HEADER ? TEXT_DECIMAL_MAX : 0;
+}
+
 void session_key_read(struct delivery *delivery, const struct properties *properties,
 	const struct key_source *source)
 {
-	struct text key;
+	char *space = (char *)delivery->bytes + delivery->size - session_key_space(source);
+	struct found_key key = {.name_at = NULL};
 	enum reason wrong = REASON_NONE;
 	if (source->kind == KEY_NONE)
 		return;
 	delivery->is_high = properties_octet(properties, PROPERTY_PRIORITY) >= PRIORITY_HIGH;
-	if (!find_key(delivery, properties, source, &key))
+	if (!find_key(delivery, properties, source, space, &key))
 		wrong = source->is_required ? REASON_NO_SESSION : REASON_NONE;
-	else if (key.len == 0 || key.len > SESSION_KEY_MAX || !utf8_is_valid(key))
+	else if (key.text.len == 0 || key.text.len > SESSION_KEY_MAX || !utf8_is_valid(key.text))
 		wrong = REASON_BAD_SESSION;
 	else
-		delivery->key = key;
+		delivery->key = key.text;
+	if (key.name_at)
+		delivery->key_at = (uint32_t)(key.name_at - delivery->headers.ptr);
 	if (delivery->invalid == REASON_NONE)
 		delivery->invalid = wrong;
+}
+
+/* ---------- of throttles ---------- */
+
+bool throttle_keys_have_route(const struct throttle_keys *keys)
+{
+	for (uint32_t i = 0; i < keys->count; i++) {
+		if (keys->of[i].source.kind == KEY_ROUTING_KEY)
+			return true;
+	}
+	return false;
+}
+
+void throttle_keys_read(struct delivery *delivery, const struct properties *properties,
+	const struct throttle_keys *keys)
+{
+	for (uint32_t i = 0; i < keys->count; i++) {
+		char space[TEXT_DECIMAL_MAX];
+		struct found_key key;
+		bool is_there = find_key(delivery, properties, &keys->of[i].source, space, &key) &&
+				key.text.len > 0;
+		delivery->throttle_keys[i] =
+			is_there ? throttle_key(keys->of[i].throttle, key.text) : THROTTLE_NO_KEY;
+	}
 }
