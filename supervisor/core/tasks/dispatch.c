@@ -570,13 +570,6 @@ void dispatch_rethrottle(struct dispatch *dispatch, mtime now)
 
 /* ---------- the run ---------- */
 
-static void name_next(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
-{
-	dispatch_check_name(dispatch, true, now);
-	if (!list_is_empty(&dispatch->sessions->unnamed) && next_pipe(dispatch, depth, pack, now))
-		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
-}
-
 static enum send_result send(struct dispatch *dispatch, struct delivery *delivery, uint16_t slot)
 {
 	if (delivery->progress || delivery->parcel.output)
@@ -595,8 +588,9 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	struct pipe *pipe;
 	int wakes = 0, sends = 0, refusals = 0;
 	bool is_throttled = throttling_is_on(&dispatch->throttling);
-	if (dispatch->sessions)
-		name_next(dispatch, depth, pack, now);
+	if (dispatch->sessions && !list_is_empty(&dispatch->sessions->unnamed) &&
+		next_pipe(dispatch, depth, pack, now))
+		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
 		enum dispatch_stop stop = DISPATCH_DONE;
 		if (is_throttled && !may_start(dispatch, delivery, now, &stop)) {

@@ -109,6 +109,8 @@ void session_window_up(struct tasks *tasks, uint32_t window)
 	if (!tasks->window.is_narrowing)
 		return;
 	tasks->window.is_narrowing = false;
+	if (!is_narrower_wanted(tasks))
+		return; /* a larger one was configured meanwhile */
 	if (source->window >= tasks->window.used) {
 		tasks->window.narrow_at = mtime_after(tasks->context->now, NARROW_AGAIN);
 		return;

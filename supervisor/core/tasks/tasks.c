@@ -314,6 +314,8 @@ static enum dispatch_stop dispatch_and_settle(struct tasks *tasks)
 		tasks_finish(tasks, task, (struct ending){.outcome = OUTCOME_INVALID});
 	else if (stop == DISPATCH_REFUSED)
 		tasks_settle_refused(tasks, task, &dispatch->throttling.decision);
+	if (task && tasks->sessions) /* the token may have named it */
+		dispatch_check_name(dispatch, true, tasks->context->now);
 	return stop;
 }
 

@@ -416,6 +416,21 @@ START_TEST(the_name_of_a_message_that_is_too_large_is_forgotten)
 }
 END_TEST
 
+/* Its dead letter fills the outbox, so nothing else is sent in this turn. */
+START_TEST(the_name_of_a_message_that_is_too_large_is_forgotten_at_once)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.outbox_limit = 1;
+	start_after_deaths_with(&rig, config);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "name a");
+	rig.send = SEND_TOO_LARGE;
+	name(&rig, "publish 1 dead 1, name none");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(the_name_of_a_message_whose_channel_is_lost_is_forgotten)
 {
 	struct rig rig;
@@ -448,6 +463,7 @@ static Suite *session_naming_suite(void)
 		a_message_is_not_sent_before_it_is_named, what_cannot_be_named_keeps_nobody_waiting,
 		the_name_of_a_message_that_is_disposed_of_is_forgotten,
 		the_name_of_a_message_that_is_too_large_is_forgotten,
+		the_name_of_a_message_that_is_too_large_is_forgotten_at_once,
 		the_name_of_a_message_whose_channel_is_lost_is_forgotten);
 	return suite;
 }

@@ -260,6 +260,26 @@ START_TEST(a_prefetch_that_is_taken_back_narrows_nothing)
 }
 END_TEST
 
+/* The larger one is named before the channel is open that was to have the smaller one. */
+START_TEST(a_larger_one_is_used_after_a_smaller_one_was_kept_out)
+{
+	struct rig rig;
+	begin_with_token(&rig, 8);
+	configure(&rig, 4);
+	rig_turn(&rig);
+	close_channel(&rig);
+	rig_expect(&rig, "consume 8, window 8, leave, consume 4");
+	configure(&rig, 20);
+	name_window(&rig, 20);
+	rig_expect(&rig, "window 20");
+	open_channel(&rig, 8);
+	rig_expect(&rig, "leave");
+	close_channel(&rig);
+	rig_expect(&rig, "consume 20");
+	rig_end(&rig);
+}
+END_TEST
+
 /* The next holder's token decides. */
 START_TEST(a_standby_names_nothing)
 {
@@ -316,7 +336,8 @@ static Suite *session_window_suite(void)
 		the_smaller_one_of_a_former_holder_is_used_until_a_larger_one_is_named,
 		the_larger_one_of_a_former_holder_is_used_and_a_smaller_one_named_after,
 		a_larger_one_outlives_a_smaller_one_that_comes_later,
-		a_prefetch_that_is_taken_back_narrows_nothing, a_standby_names_nothing,
+		a_prefetch_that_is_taken_back_narrows_nothing,
+		a_larger_one_is_used_after_a_smaller_one_was_kept_out, a_standby_names_nothing,
 		without_a_token_the_window_of_a_former_supervisor_is_forgotten);
 	return suite;
 }
