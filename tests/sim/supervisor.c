@@ -48,6 +48,7 @@ void supervisor_start(struct supervisor *supervisor)
 	forget_those_that_left(supervisor);
 	start_costs_begin(supervisor);
 	supervisor->last_task_id = supervisor->latest_id = 0;
+	throttles_begin(supervisor);
 	link_init(&supervisor->links[0], supervisor, NULL);
 	for (uint16_t i = 0; i < POOLS_MAX; i++) {
 		struct pool_runtime *runtime = &supervisor->pools[i];
@@ -73,6 +74,7 @@ static void end(struct supervisor *supervisor)
 		order_end(runtime);
 		pool_runtime_end(runtime);
 	}
+	throttles_end(supervisor);
 	supervisor->state = SUPERVISOR_DEAD;
 	supervisor->world->moved = true;
 }
@@ -141,10 +143,12 @@ void supervisor_turn(struct supervisor *supervisor)
 {
 	supervisor->has_events = false;
 	start_costs_look(supervisor);
+	throttles_begin_turn(supervisor);
 	EACH_POOL(supervisor, runtime)
 	{
 		pool_runtime_turn(runtime);
 	}
+	throttles_end_turn(supervisor);
 	if (supervisor->state == SUPERVISOR_SERVES)
 		reload_sweep(supervisor);
 	if (supervisor->state == SUPERVISOR_STOPS && is_quiet(supervisor))
