@@ -35,7 +35,6 @@ static uint64_t store(struct world *world, uint32_t id, bool is_invalid)
 	struct copy_facts facts = {0};
 	struct properties properties = {0};
 	struct buf *headers = &world->headers, *raw = &world->properties;
-	const char *reply_to;
 	uint8_t priority = 0;
 
 	buf_clear(headers);
@@ -44,9 +43,7 @@ static uint64_t store(struct world *world, uint32_t id, bool is_invalid)
 		priority = order_arrive(world, id, &is_invalid, headers);
 	if (!order_has_key(&world->order, id))
 		choose_headers(world, &facts, headers);
-	reply_to = throttles_arrive(world, id, headers);
-	if (reply_to)
-		properties_set(&properties, PROPERTY_REPLY_TO, text_from(reply_to));
+	throttles_arrive(world, id, headers, &properties);
 	if (buf_len(headers))
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(headers));
 	if (priority)

@@ -229,7 +229,7 @@ bool __wrap_settle_throttled(const struct settle_policy *policy, const struct de
 
 	if (wait > 0 && is_settled && ret_decision->verdict == VERDICT_PUBLISH &&
 		ret_decision->parcel == PARCEL_REFUSAL)
-		cover_mark(COVER_REASON, REASON_NONE, PARCEL_REFUSAL);
+		throttles_refused(delivery);
 	if (wait > 0)
 		throttles_decided(delivery, excess, wait);
 	return is_settled;

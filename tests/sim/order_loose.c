@@ -307,6 +307,14 @@ void order_loose_told(struct pool_runtime *runtime, const struct notice *notice)
 		end(runtime, loose);
 }
 
+void order_loose_refused(struct pool_runtime *runtime, const struct delivery *delivery)
+{
+	struct loose_task *loose = order_loose_find(runtime, delivery);
+
+	if (loose)
+		end(runtime, loose);
+}
+
 /* ---------- acks ---------- */
 
 static void settle(struct pool_runtime *runtime, struct loose_task *loose)

@@ -139,15 +139,21 @@ static void leave(struct supervisor *supervisor)
 	}
 }
 
+static void turn_of(struct supervisor *supervisor, uint16_t place)
+{
+	if (supervisor->pools[place].presence != POOL_ABSENT)
+		pool_runtime_turn(&supervisor->pools[place]);
+}
+
 void supervisor_turn(struct supervisor *supervisor)
 {
+		uint16_t first = throttles_first_pool(supervisor);
+
 	supervisor->has_events = false;
 	start_costs_look(supervisor);
 	throttles_begin_turn(supervisor);
-	EACH_POOL(supervisor, runtime)
-	{
-		pool_runtime_turn(runtime);
-	}
+	for (uint16_t i = 0; i < supervisor->pool_count; i++)
+		turn_of(supervisor, (uint16_t)((first + i) % supervisor->pool_count));
 	throttles_end_turn(supervisor);
 	if (supervisor->state == SUPERVISOR_SERVES)
 		reload_sweep(supervisor);

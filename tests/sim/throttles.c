@@ -17,8 +17,11 @@
 #define LONGEST_STOP      (50 * MTIME_MS)
 #define LONGEST_SUSPENDED (20 * MTIME_SECOND)
 #define LARGEST_LIMIT     5
+#define RECORDS           500 /* starts of a throttle, of a thousand */
+#define LONG_AGO          (-60 * MTIME_MINUTE)
 
 static const char *const names[THROTTLES_MAX] = {"first", "second", "third", "fourth"};
+static const char *const types[THROTTLED_KEYS] = {"", "a", "b", "c", "d", "e", "f"};
 
 /* ---------- choice ---------- */
 
@@ -42,6 +45,8 @@ static struct key_source choose_source(const struct world *world, struct random 
 		return (struct key_source){.kind = KEY_NONE};
 	if (what < 60 && world->order.is_on)
 		return (struct key_source){.kind = KEY_SESSION};
+	if (what < 75)
+		return (struct key_source){.kind = KEY_PROPERTY, .property = PROPERTY_TYPE};
 	return (struct key_source){.kind = KEY_HEADER, .header = TEXT("tenant")};
 }
 
@@ -69,8 +74,10 @@ static struct throttle_definition choose_definition(
 
 static void trace_definition(const struct throttle_definition *definition, const char *name)
 {
-	static const char *const keys[] = {
-		[KEY_NONE] = "all", [KEY_HEADER] = "each tenant", [KEY_SESSION] = "each session"};
+	static const char *const keys[] = {[KEY_NONE] = "all",
+		[KEY_HEADER] = "each tenant",
+		[KEY_PROPERTY] = "each type",
+		[KEY_SESSION] = "each session"};
 	static const char *const excesses[] = {"delay", "reply", "dead-letter"};
 
 	sim_trace("throttle %s: %u of %s in %lld us, %u keys, %s", name, definition->figures.limit,
@@ -85,6 +92,8 @@ static void forget_starts(struct world *world)
 		struct supervisor_throttles *own = &world->supervisors[i].throttles;
 
 		own->ahead = 0;
+		for (uint32_t k = 0; k < THROTTLES_MAX; k++)
+			own->of[k].has_changed = false;
 		for (uint32_t k = 0; k < THROTTLES_MAX; k++)
 			for (uint32_t key = 0; key < THROTTLED_KEYS; key++)
 				own->of[k].starts[key].count = own->of[k].starts[key].in_turn = 0;
@@ -162,10 +171,12 @@ static void put_tenant(struct random *random, uint8_t tenant, struct buf *header
 		table_put_string(headers, TEXT("tenant"), text_of(digits, 1));
 }
 
-/* A worker's own reply to it would be another end than its temper has. */
+/* A worker's own reply to it would be another end than its temper has. One of a session that cannot
+ * be told would come again behind others of its session. */
 static bool may_have_caller(const struct world *world, uint32_t id)
 {
-	return !world->order.is_on && world->account.message[id].temper != TEMPER_REPLY_NOWHERE;
+	return !order_has_key(&world->order, id) &&
+	       world->account.message[id].temper != TEMPER_REPLY_NOWHERE;
 }
 
 static const char *choose_reply_to(struct world *world, struct random *random)
@@ -180,43 +191,115 @@ static const char *choose_reply_to(struct world *world, struct random *random)
 			   : BROKER_COSTS_CONNECTION;
 }
 
-const char *throttles_arrive(struct world *world, uint32_t id, struct buf *headers)
+static void put_type(struct throttle_plan *plan, uint32_t id, struct properties *properties)
+{
+	const char *type = types[plan->type[id]];
+
+	if (*type || random_chance(&plan->random, 500))
+		properties_set(properties, PROPERTY_TYPE, text_from(type));
+}
+
+void throttles_arrive(
+	struct world *world, uint32_t id, struct buf *headers, struct properties *properties)
 {
 	struct throttle_plan *plan = &world->throttles;
 	struct random *random = &plan->random;
 	uint32_t twin = world->order.message[id].twins;
 	uint8_t tenant = (uint8_t)random_below(random, plan->tenants + 1u);
 
+	uint8_t type = (uint8_t)random_below(random, plan->tenants + 1u);
+
 	if (!plan->is_on)
-		return NULL;
+		return;
 	plan->tenant[id] = twin && twin != id ? plan->tenant[twin] : tenant;
+	plan->type[id] = twin && twin != id ? plan->type[twin] : type;
+	put_type(plan, id, properties);
 	put_tenant(random, plan->tenant[id], headers);
-	sim_trace("message %u is of tenant %u", id, plan->tenant[id]);
+	sim_trace("message %u is of tenant %u, type %u", id, plan->tenant[id], plan->type[id]);
 	plan->reply_to[id] = may_have_caller(world, id) ? choose_reply_to(world, random) : NULL;
-	return plan->reply_to[id];
+	if (plan->reply_to[id])
+		properties_set(properties, PROPERTY_REPLY_TO, text_from(plan->reply_to[id]));
 }
 
 /* ---------- life ---------- */
+
+/* The number that the core has for this key. */
+static uint64_t number_of(
+	const struct throttle *throttle, const struct throttle_definition *definition, uint32_t key)
+{
+	char digit = (char)('0' + key);
+
+	if (key == 0)
+		return THROTTLE_NO_KEY;
+	if (definition->source.kind == KEY_SESSION)
+		return throttle_key(throttle, order_key((uint8_t)key));
+	if (definition->source.kind == KEY_PROPERTY)
+		return throttle_key(throttle, text_from(types[key]));
+	return throttle_key(throttle, text_of(&digit, 1));
+}
 
 static mtime boot_of(const struct supervisor *supervisor)
 {
 	return supervisor->world->now + supervisor->throttles.ahead;
 }
 
-/* It is not known what the process before has begun, so one period passes. */
+static const struct throttled_start *start_at(
+	const struct supervisor_throttle *own, uint32_t key, const uint32_t *done)
+{
+	const struct throttled_starts *starts = &own->starts[key];
+
+	return done[key] < starts->count ? &starts->of[done[key]] : NULL;
+}
+
+/* The key of the next start of all; THROTTLED_KEYS: there is none. */
+static uint32_t next_start(const struct supervisor_throttle *own, const uint32_t *done)
+{
+	uint32_t next = THROTTLED_KEYS;
+
+	for (uint32_t key = 0; key < THROTTLED_KEYS; key++) {
+		const struct throttled_start *start = start_at(own, key, done);
+
+		if (start &&
+			(next == THROTTLED_KEYS || start->late < start_at(own, next, done)->late))
+			next = key;
+	}
+	return next;
+}
+
+/* The record of the processes before has all their starts. */
+static void restore(struct supervisor_throttle *own, const struct throttle_definition *definition)
+{
+	uint32_t done[THROTTLED_KEYS] = {0}, key;
+
+	while ((key = next_start(own, done)) < THROTTLED_KEYS) {
+		throttle_restore(own->throttle, number_of(own->throttle, definition, key), 1,
+			start_at(own, key, done)->late);
+		done[key]++;
+	}
+}
+
+/* Where there is no record it is not known what the process before has begun, so one period
+ * passes. A record that was made under other figures may need more keys than there are. */
+static void begin(struct supervisor *supervisor, uint32_t number)
+{
+	struct throttle_plan *plan = &supervisor->world->throttles;
+	struct supervisor_throttle *own = &supervisor->throttles.of[number];
+	bool has_record = random_chance(&plan->random, RECORDS);
+
+	own->figures = plan->of[number].figures;
+	own->throttle = throttle_new(&own->figures, supervisor->world->seed + number);
+	sim_require(own->throttle, "out of memory");
+	own->unsure_from = has_record && !own->has_changed ? LONG_AGO : boot_of(supervisor);
+	if (has_record)
+		restore(own, &plan->of[number]);
+	else
+		throttle_missed(own->throttle, own->unsure_from);
+}
+
 void throttles_begin(struct supervisor *supervisor)
 {
-	const struct throttle_plan *plan = &supervisor->world->throttles;
-
-	for (uint32_t i = 0; i < plan->count; i++) {
-		struct supervisor_throttle *own = &supervisor->throttles.of[i];
-
-		own->figures = plan->of[i].figures;
-		own->throttle = throttle_new(&own->figures, plan->random.state);
-		sim_require(own->throttle, "out of memory");
-		own->unsure_from = boot_of(supervisor);
-		throttle_missed(own->throttle, own->unsure_from);
-	}
+	for (uint32_t i = 0; i < supervisor->world->throttles.count; i++)
+		begin(supervisor, i);
 }
 
 void throttles_end(struct supervisor *supervisor)
@@ -271,6 +354,7 @@ static void set_figures(struct supervisor *supervisor, uint32_t number)
 	if (figures.limit > own->figures.limit || figures.period > own->figures.period)
 		own->unsure_from = boot_of(supervisor);
 	own->figures = figures;
+	own->has_changed = true;
 	throttle_configure(own->throttle, &figures);
 	supervisor->has_events = true;
 	sim_trace("supervisor %u: throttle %s lets %u start in %lld us", supervisor->number,
@@ -311,6 +395,13 @@ void throttles_chance(struct world *world)
 void throttles_begin_turn(struct supervisor *supervisor)
 {
 	supervisor->throttles.boot = boot_of(supervisor);
+}
+
+uint16_t throttles_first_pool(struct supervisor *supervisor)
+{
+	struct throttle_plan *plan = &supervisor->world->throttles;
+
+	return plan->is_on ? (uint16_t)random_below(&plan->random, supervisor->pool_count) : 0;
 }
 
 /* The process may have been stopped before it wrote. */

@@ -33,6 +33,7 @@ struct throttle_plan {
 	struct throttle_definition of[THROTTLES_MAX];
 	uint8_t tenants;                          /* keys in use */
 	uint8_t tenant[ACCOUNT_MESSAGES_MAX + 1]; /* by id; 0: none */
+	uint8_t type[ACCOUNT_MESSAGES_MAX + 1];
 	const char *reply_to[ACCOUNT_MESSAGES_MAX + 1];
 };
 
@@ -52,6 +53,7 @@ struct throttled_starts {
 struct supervisor_throttle {
 	struct throttle *throttle; /* owned; NULL: the supervisor does not live */
 	struct throttle_figures figures;
+	bool has_changed;  /* it had other figures, in some life */
 	mtime unsure_from; /* since then, for one period, it may remember more than there was */
 	struct throttled_starts starts[THROTTLED_KEYS];
 };
@@ -77,8 +79,9 @@ void throttles_choose(struct world *);
 void throttles_choose_list(struct pool_runtime *);
 /* What the list means for the pool's size. */
 void throttles_resize(struct pool_runtime *);
-/* Add the headers of a new message, and its reply_to, or NULL. */
-const char *throttles_arrive(struct world *, uint32_t id, struct buf *headers);
+/* Set what a new message has for throttles. */
+void throttles_arrive(
+	struct world *, uint32_t id, struct buf *headers, struct properties *properties);
 
 /* ---------- life ---------- */
 
@@ -94,6 +97,8 @@ void throttles_chance(struct world *);
 /* ---------- turns ---------- */
 
 void throttles_begin_turn(struct supervisor *);
+/* The place of the pool that has its turn first. */
+uint16_t throttles_first_pool(struct supervisor *);
 /* A pool is about to have its turn, and has had it. */
 void throttles_pool_begins(struct pool_runtime *);
 void throttles_pool_ends(void);
@@ -107,7 +112,9 @@ void throttles_check_waiting(const struct pool_runtime *);
 void throttles_started(struct pool_runtime *, const struct delivery *);
 /* What the pool reports of a task that may not start. */
 void throttles_told(struct pool_runtime *, const struct notice *);
-/* The pool that has its turn: a throttle for which that happens lets the task wait so long. */
+/* The pool that has its turn: the caller of this task is to be told that it may not start. */
+void throttles_refused(const struct delivery *);
+/* A throttle for which that happens lets the task wait so long. */
 void throttles_decided(const struct delivery *, enum throttle_excess, mtime wait);
 /* Certainly, all throttles of the pool let it start now. */
 bool throttles_let(const struct pool_runtime *, const struct delivery *);

@@ -1,6 +1,7 @@
 /* What throttles must do, computed from the true times of all starts. */
 #include "amqp/table.h"
 #include "core/pool_internal.h"
+#include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/world.h"
 
@@ -26,7 +27,7 @@ static mtime boot_of(const struct pool_runtime *runtime)
 	return runtime->supervisor->throttles.boot;
 }
 
-static const struct pool_runtime *in_turn; /* the pool that has its turn; NULL: none */
+static struct pool_runtime *in_turn; /* the pool that has its turn; NULL: none */
 
 /* ---------- keys ---------- */
 
@@ -60,6 +61,8 @@ static uint8_t key_at(
 		return runtime->world->order.message[id].key;
 	case KEY_HEADER:
 		return tenant;
+	case KEY_PROPERTY:
+		return runtime->world->throttles.type[id];
 	default:
 		return 0;
 	}
@@ -237,6 +240,13 @@ static uint32_t count_refused(const struct pool_runtime *runtime, const struct d
 		count += delivery != but && !throttles_let(runtime, delivery);
 	}
 	return count;
+}
+
+void throttles_refused(const struct delivery *delivery)
+{
+	cover_mark(COVER_REASON, REASON_NONE, PARCEL_REFUSAL);
+	if (in_turn->world->order.is_on)
+		order_loose_refused(in_turn, delivery);
 }
 
 /* The first one that refuses decides. */
