@@ -56,13 +56,16 @@ static void on_stored(void *ctx, uint64_t instance, const struct copy_facts *fac
 
 	if (!instance) /* a token */
 		return;
-	id = account_id(body);
+	id = facts->refuses ? facts->refuses : account_id(body);
+	sim_require(!facts->refuses || body.len == 0, "a refusal has a body");
 	sim_require(instance < ACCOUNT_INSTANCES_MAX - account->aliases,
 		"a message that never stops being copied");
 	account->instances = instance;
 	account->id_of[instance] = id;
 	account->facts[instance] = *facts;
-	if (strcmp(queue, account->replies) == 0)
+	if (facts->refuses)
+		message_of(account, id)->refused++;
+	else if (strcmp(queue, account->replies) == 0)
 		message_of(account, id)->replied++;
 	else if (strcmp(queue, account->dead) == 0)
 		message_of(account, id)->dead++;
@@ -204,15 +207,22 @@ static bool may_be_dead(
 	return account->channels_fail && message->published > 0;
 }
 
+static uint32_t count_ends(const struct message_account *message)
+{
+	return message->done + message->replied + message->dead + message->dropped +
+	       message->refused;
+}
+
 static void mark_ends(const struct message_account *message)
 {
-	uint32_t ends = message->done + message->replied + message->dead + message->dropped;
+	uint32_t ends = count_ends(message);
 	bool how[] = {[END_DONE] = message->done,
 		[END_REPLIED] = message->replied,
 		[END_DEAD] = message->dead,
 		[END_DROPPED] = message->dropped,
 		[END_TWICE] = ends > 1,
-		[END_LOST] = ends == 0};
+		[END_LOST] = ends == 0,
+		[END_REFUSED] = message->refused};
 
 	for (unsigned i = 0; i < sizeof how / sizeof *how; i++)
 		if (how[i])
@@ -223,7 +233,7 @@ static void close_message(const struct account *account, uint32_t id, uint32_t a
 {
 	const struct message_account *message = &account->message[id];
 	const char *temper = temper_names[message->temper];
-	uint32_t ends = message->done + message->replied + message->dead + message->dropped;
+	uint32_t ends = count_ends(message);
 
 	mark_ends(message);
 	sim_require(ends > 0 || message->forgiven, "message %u (%s) is lost", id, temper);
@@ -250,7 +260,7 @@ static void close_message(const struct account *account, uint32_t id, uint32_t a
 	case TEMPER_TOO_LARGE:
 	case TEMPER_INVALID:
 		sim_require(message->done + message->replied == 0 &&
-				    (message->dead > 0 || message->forgiven),
+				    (message->dead + message->refused > 0 || message->forgiven),
 			"message %u (%s) can not have been done", id, temper);
 		break;
 	case TEMPER_REPLY_UNROUTABLE:

@@ -43,6 +43,7 @@ static uint64_t store(struct world *world, uint32_t id, bool is_invalid)
 		priority = order_arrive(world, id, &is_invalid, headers);
 	if (!order_has_key(&world->order, id))
 		choose_headers(world, &facts, headers);
+	throttles_arrive(world, id, headers, &properties);
 	if (buf_len(headers))
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(headers));
 	if (priority)

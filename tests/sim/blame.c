@@ -69,7 +69,7 @@ static void check_suspect(const struct pool_runtime *runtime, const struct worke
 	sim_require(worker->count == 0, "message %u is a suspect and not alone in its worker",
 		task->id);
 	sim_require(count_up(runtime) > 1 || !next || next->tag > delivery->tag ||
-			    runtime->world->order.is_on,
+			    runtime->world->order.is_on || throttles_are_on(&runtime->throttles),
 		"message %u is a suspect, and older ones wait for the only worker", task->id);
 	sim_require(count_alone(runtime) < alone_max(runtime), "%u of %u workers work alone",
 		count_alone(runtime) + 1, count_up(runtime));
@@ -87,7 +87,7 @@ static void check_ordinary(const struct pool_runtime *runtime, uint16_t slot,
 	sim_require(!(slots_at(&pool->slots, slot)->pipe.closed & PIPE_ALONE),
 		"message %u is sent to a worker that is kept for a suspect", task->id);
 	sim_require(!suspect || suspect->tag > delivery->tag || pool->tasks.dispatch.alone > 0 ||
-			    runtime->world->order.is_on,
+			    runtime->world->order.is_on || throttles_may_hold(runtime, suspect),
 		"message %u overtakes a suspect", task->id);
 	for (uint16_t i = 0; i < pool->slots.all.count; i++) {
 		const struct pipe *pipe = &slots_at(&pool->slots, i)->pipe;
@@ -233,7 +233,7 @@ static void check_idle(const struct pool_runtime *runtime)
 		return;
 	sim_require(dispatch->suspect_count > 0 || dispatch->kept_count == 0,
 		"%u workers are kept for suspects, and there is none", dispatch->kept_count);
-	if (!blame_is_any_idle(runtime))
+	if (!blame_is_any_idle(runtime) || throttles_are_on(&runtime->throttles))
 		return;
 	sim_require(dispatch->queued_count == dispatch->suspect_count,
 		"%u tasks wait, and a worker idles",

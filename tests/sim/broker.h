@@ -33,6 +33,7 @@ struct copy_facts {
 	mtime not_before; /* no worker may get it earlier */
 	mtime soft;       /* the soft limit in its headers; 0: none */
 	bool suspect;     /* its last attempt ended its worker */
+	uint32_t refuses; /* the message whose caller it tells that it may not start; 0: none */
 };
 
 /* Callbacks for the account. instance is the number of a stored copy, from 1. */

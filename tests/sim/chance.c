@@ -289,6 +289,7 @@ void chance_round(struct world *world)
 	if (world->order.is_on)
 		order_verbs_chance(world);
 	steer_kill_chance(world);
+	throttles_chance(world);
 	if (what < 820)
 		step_supervisor(world, what / 10);
 	else if (what < 960)

@@ -85,8 +85,9 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 	switch (parcel->kind) {
 	case PARCEL_REPLY:
 	case PARCEL_HAND_BACK:
-	case PARCEL_REFUSAL:
 		return (struct copy_facts){0};
+	case PARCEL_REFUSAL:
+		return (struct copy_facts){.refuses = account_id(parcel->delivery->body)};
 	case PARCEL_RETRY:
 		copies_check_retry(policy, account_id(parcel->delivery->body), parcel->reason,
 			parcel->delay, known->attempt);
@@ -129,6 +130,7 @@ static bool may_be_given_up(
 		return is_last || policy->unroutable != UNROUTABLE_RETRY;
 	case REASON_COMES_BACK:
 		return known->renewed >= RENEWALS_MAX;
+	case REASON_THROTTLED: /* throttles.h knows whether it may be */
 	default: /* REPLY_REFUSED: a copy that costs channels has nowhere else to go */
 		return true;
 	}

@@ -73,7 +73,7 @@ static const char *const wires[WIRE_COUNT] = {"cut-between-frames", "cut-in-fram
 static const char *const operators[OPERATOR_COUNT] = {
 	"start", "kill", "drain", "force", "freeze", "left"};
 static const char *const supervisor_states[] = {"dead", "serves", "stops", "leaves"};
-static const char *const ends[] = {"done", "replied", "dead", "dropped", "twice", "forgiven"};
+static const char *const ends[] = {"done", "replied", "dead", "dropped", "twice", "forgiven", "refused"};
 static const char *const endings[ENDED_COUNT] = {
 	"gone", "killed", "silent", "hung", "broken", "broken-named", "ordered"};
 static const char *const open_tasks[] = {"none", "one", "several"};

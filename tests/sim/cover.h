@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define COVER_ROWS    48
-#define COVER_COLUMNS 14
+#define COVER_COLUMNS 16
 
 #define COVER_TABLES(X)                                                                            \
 	X(COVER_EVENT, "event, in the pool's phase")                                               \
@@ -121,7 +121,7 @@ enum cover_suspect {
 	SUSPECT_FAILED, /* its worker ended */
 	SUSPECT_COUNT
 };
-enum cover_temper { END_DONE, END_REPLIED, END_DEAD, END_DROPPED, END_TWICE, END_LOST };
+enum cover_temper { END_DONE, END_REPLIED, END_DEAD, END_DROPPED, END_TWICE, END_LOST, END_REFUSED };
 
 struct cover {
 	uint64_t cells[COVER_TABLE_COUNT][COVER_ROWS][COVER_COLUMNS];

@@ -20,6 +20,10 @@ bool __wrap_settle_arrival(
 	const struct settle_policy *, const struct delivery *, struct decision *);
 struct decision __real_settle_give_up(const struct settle_policy *, enum reason);
 struct decision __wrap_settle_give_up(const struct settle_policy *, enum reason);
+bool __real_settle_throttled(const struct settle_policy *, const struct delivery *,
+	enum throttle_excess, mtime, struct decision *);
+bool __wrap_settle_throttled(const struct settle_policy *, const struct delivery *,
+	enum throttle_excess, mtime, struct decision *);
 struct parcel *__real_outbox_down(struct outbox *, enum outbox_loss, struct link *);
 struct parcel *__wrap_outbox_down(struct outbox *, enum outbox_loss, struct link *);
 void __real_source_release(struct delivery *);
@@ -174,19 +178,19 @@ static unsigned column_of(const struct decision *decision)
 	case VERDICT_PUBLISH:
 		return decision->parcel;
 	case VERDICT_ACK:
-		return PARCEL_RENEW + (decision->reason ? 3 : decision->no_reply_to ? 2 : 1);
+		return PARCEL_REFUSAL + (decision->reason ? 3 : decision->no_reply_to ? 2 : 1);
 	case VERDICT_REJECT:
-		return PARCEL_RENEW + 4;
+		return PARCEL_REFUSAL + 4;
 	case VERDICT_REQUEUE:
-		return PARCEL_RENEW + 5;
+		return PARCEL_REFUSAL + 5;
 	case VERDICT_PARK:
-		return PARCEL_RENEW + 6;
+		return PARCEL_REFUSAL + 6;
 	case VERDICT_BLOCK:
-		return PARCEL_RENEW + 7;
+		return PARCEL_REFUSAL + 7;
 	case VERDICT_CONTINUE:
 		break;
 	}
-	return PARCEL_RENEW + 8;
+	return PARCEL_REFUSAL + 8;
 }
 
 struct decision __wrap_settle_decide(const struct settle_policy *policy, enum outcome outcome,
@@ -215,6 +219,20 @@ struct decision __wrap_settle_give_up(const struct settle_policy *policy, enum r
 
 	cover_mark(COVER_REASON, reason, column_of(&decision));
 	return decision;
+}
+
+/* Without a wait it is a question, and nothing is decided. */
+bool __wrap_settle_throttled(const struct settle_policy *policy, const struct delivery *delivery,
+	enum throttle_excess excess, mtime wait, struct decision *ret_decision)
+{
+	bool is_settled = __real_settle_throttled(policy, delivery, excess, wait, ret_decision);
+
+	if (wait > 0 && is_settled && ret_decision->verdict == VERDICT_PUBLISH &&
+		ret_decision->parcel == PARCEL_REFUSAL)
+		throttles_refused(delivery);
+	if (wait > 0)
+		throttles_decided(delivery, excess, wait);
+	return is_settled;
 }
 
 /* ---------- deliveries ---------- */

@@ -24,6 +24,8 @@ static enum send_result do_send(
 
 	sim_require(!runtime->steering.is_paused, "a task is sent in a pause");
 	result = workers_send(&runtime->workers, slot, delivery, attempt);
+	if (result == SEND_OK)
+		throttles_started(runtime, delivery);
 
 	mark(runtime, EFFECT_SEND + result);
 	return result;
@@ -221,6 +223,7 @@ static void do_emit(void *io, const struct notice *notice)
 	steer_told(runtime, notice);
 	blame_told(runtime, notice);
 	order_told(runtime, notice);
+	throttles_told(runtime, notice);
 	check_id(runtime, notice);
 	if (notice->kind == NOTICE_WORKER_OVERDUE)
 		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);
@@ -259,4 +262,4 @@ static void do_name(void *io, const struct session_handover *handover)
 
 const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
 	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_name, do_window, do_hand_over,
-	NULL};
+	throttles_find_keys};

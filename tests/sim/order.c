@@ -596,7 +596,7 @@ static void park(struct pool_runtime *runtime, uint32_t id, const struct notice 
 	held->due = runtime->world->now + notice->duration;
 }
 
-static void block(struct pool_runtime *runtime, uint32_t id)
+static void block(struct pool_runtime *runtime, uint32_t id, const struct notice *notice)
 {
 	struct held *held = &runtime->hand.held[id];
 
@@ -605,6 +605,8 @@ static void block(struct pool_runtime *runtime, uint32_t id)
 	if (held->state == HAND_WAITING)
 		check_turn(runtime, id);
 	held->state = HAND_BLOCKED;
+	held->is_front = true;
+	held->is_refused = notice->reason == REASON_THROTTLED;
 }
 
 void order_told(struct pool_runtime *runtime, const struct notice *notice)
@@ -622,7 +624,7 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 	if (notice->kind == NOTICE_TASK_RETRIED)
 		park(runtime, id, notice);
 	if (notice->kind == NOTICE_SESSION_BLOCKED)
-		block(runtime, id);
+		block(runtime, id, notice);
 	if (notice->kind != NOTICE_TASK_GIVEN_UP)
 		return;
 	if (runtime->hand.held[id].state == HAND_WAITING && !ordered_at(runtime, id)->is_disposed)

@@ -64,6 +64,8 @@ void order_loose_sent(struct pool_runtime *, struct worker_task *, const struct 
 void order_loose_answered(struct pool_runtime *, const struct worker_task *);
 void order_loose_gone(struct pool_runtime *, const struct worker_task *, bool is_suspect);
 void order_loose_told(struct pool_runtime *, const struct notice *);
+/* Its caller is to be told that it may not start. */
+void order_loose_refused(struct pool_runtime *, const struct delivery *);
 void order_loose_acked(struct pool_runtime *, uint64_t tag, bool multiple);
 /* The channel is gone. */
 void order_loose_detach(struct pool_runtime *);

@@ -43,6 +43,7 @@ static void inherit(struct pool_runtime *runtime, const struct session_handover 
 		hand->heritage[key][handed->is_high] = (struct heritage){.is_there = true,
 			.is_later = handed->is_later,
 			.is_blocked = handed->is_blocked,
+			.is_refused = handed->reason == REASON_THROTTLED,
 			.is_poison = handed->is_poison,
 			.has_rest = handed->has_rest,
 			.failures = handed->attempt,
@@ -110,6 +111,7 @@ void order_takeover_arrives(
 		return;
 	mark(heritage.is_blocked ? TAKEOVER_BLOCKED : TAKEOVER_PARKED);
 	held->is_front = true;
+	held->is_refused = heritage.is_refused;
 	held->state = heritage.is_blocked ? HAND_BLOCKED : HAND_PARKED;
 	held->due = runtime->world->now + heritage.wait;
 }

@@ -65,19 +65,27 @@ static bool has_place(const struct pool_runtime *runtime, uint8_t key)
 		       facts.state != SESSION_WAITING);
 }
 
-/* Bit (1u << session): its next task waits for nothing but its turn. Bit 0: tasks without a key do.
- */
+/* Its next task may wait for a throttle. */
+static bool may_be_throttled(const struct pool_runtime *runtime, uint8_t key)
+{
+	return throttles_are_on(&runtime->throttles) &&
+	       throttles_may_hold_message(runtime, order_facts_next(runtime, key));
+}
+
+/* Bit (1u << session): its next task waits for nothing but its turn. Bit 0: tasks without a key do;
+ * where there are throttles, these know (throttles.h). */
 static uint32_t find_ready(const struct pool_runtime *runtime)
 {
 	struct standing standing[ORDER_KEYS_MAX + 1] = {0};
-	uint32_t ready = !list_is_empty(&runtime->pool->tasks.dispatch.queued);
+	uint32_t ready = !throttles_are_on(&runtime->throttles) &&
+			 !list_is_empty(&runtime->pool->tasks.dispatch.queued);
 
 	look_at_workers(runtime, standing);
 	look_at_hand(runtime, standing);
 	for (uint8_t key = 1; key <= ORDER_KEYS_MAX; key++)
 		if (standing[key].has_task && !standing[key].is_running &&
 			!standing[key].is_held_up && !runtime->hand.is_paused[key] &&
-			has_place(runtime, key))
+			!may_be_throttled(runtime, key) && has_place(runtime, key))
 			ready |= 1u << key;
 	return ready;
 }

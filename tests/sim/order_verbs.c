@@ -116,7 +116,8 @@ static void expect(struct pool_runtime *runtime, const struct event *event, uint
 		hand->is_paused[key] = false;
 		break;
 	case SESSION_VERB_RETRY:
-		hand->held[failed].failures += hand->held[failed].state == HAND_BLOCKED;
+		hand->held[failed].failures +=
+			hand->held[failed].state == HAND_BLOCKED && !hand->held[failed].is_refused;
 		hand->held[failed].state = HAND_PARKED;
 		hand->held[failed].due = runtime->world->now;
 		break;

@@ -96,6 +96,7 @@ void pool_runtime_resize(struct pool_runtime *runtime)
 	runtime->config.pipeline = (uint16_t)pipeline;
 	runtime->config.prefetch = random_chance(random, 300) ? (uint16_t)prefetch : 0;
 	order_configure(runtime);
+	throttles_resize(runtime);
 }
 
 void pool_runtime_reshape(struct pool_runtime *runtime)
@@ -110,6 +111,7 @@ void pool_runtime_reshape(struct pool_runtime *runtime)
 	config->memory = random_chance(random, 300) ? 1 + random_below(random, 200) : MEMORY_ENOUGH;
 	runtime->was_narrow |= config->memory < MEMORY_ENOUGH;
 	config->outbox_limit = random_chance(random, 300) ? 2000 : 1000000;
+	throttles_choose_list(runtime);
 	pool_runtime_resize(runtime);
 }
 
@@ -182,6 +184,8 @@ void pool_runtime_start(struct pool_runtime *runtime)
 	struct world *world = runtime->world;
 
 	order_keep_window(runtime);
+	throttles_configure(runtime);
+	runtime->throttles.credit = 0;
 	runtime->pool = pool_new(&runtime->config, &runtime->supervisor->starts,
 		&runtime->supervisor->last_task_id, &sim_effects, runtime, world->now);
 	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);
@@ -218,13 +222,15 @@ static void check_hand(struct pool_runtime *runtime)
 /* Order and all as in serve. */
 void pool_runtime_turn(struct pool_runtime *runtime)
 {
-	struct event event = {.kind = TURN_END};
+	struct event event = {.kind = TURN_END, .boot = runtime->supervisor->throttles.boot};
 	mtime now = runtime->world->now;
 
 	pool_token_tick(&runtime->token);
 	publisher_tick(runtime->publisher, now);
 	blame_turn(runtime);
+	throttles_pool_begins(runtime);
 	pool_step(runtime->pool, now, &event);
+	throttles_pool_ends();
 	blame_check_turn(runtime);
 	consumer_tick(runtime->consumer, now);
 	pool_token_prove(&runtime->token, runtime->consumer, now);

@@ -8,6 +8,7 @@
 #include "runtime/pool_token.h"
 #include "sim/order.h"
 #include "sim/steer.h"
+#include "sim/throttles.h"
 #include "sim/workers.h"
 
 struct supervisor;
@@ -41,6 +42,7 @@ struct pool_runtime {
 	struct pool_token token; /* sim/tokens.h */
 	struct guard *guard;     /* owned; NULL: the pool has no token */
 	struct steering steering;
+	struct pool_throttles throttles;
 	bool is_broken;    /* no worker becomes ready with its present command */
 	bool was_narrow;   /* `memory` limited its window at some time */
 	uint32_t hand_max; /* maximum of tasks in hand, by the largest prefetch so far */

@@ -85,6 +85,7 @@ static void change(struct pool_runtime *runtime)
 	runtime->hand.is_unsteady = true;
 	order_turns_begin(&runtime->hand); /* with another quantum */
 	workers_reconfigure(runtime);
+	throttles_configure(runtime);
 	steer_command(runtime, COMMAND_CONFIGURE);
 	if (runtime->token.channel)
 		pool_token_configure(&runtime->token, &runtime->config);

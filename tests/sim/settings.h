@@ -40,7 +40,8 @@
 	X(TROUBLE_STARTS, "starts")             /* a start takes processor time */                 \
 	X(TROUBLE_CONCURRENCY, "concurrency")   /* workers have several tasks open */              \
 	X(TROUBLE_SESSIONS, "sessions")         /* messages have keys */                           \
-	X(TROUBLE_TOKEN, "token")               /* several supervisors take turns at them */
+	X(TROUBLE_TOKEN, "token")               /* several supervisors take turns at them */       \
+	X(TROUBLE_THROTTLES, "throttles")       /* pools have throttles */
 
 enum trouble {
 #define X(trouble, name) trouble,

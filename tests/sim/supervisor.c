@@ -48,6 +48,7 @@ void supervisor_start(struct supervisor *supervisor)
 	forget_those_that_left(supervisor);
 	start_costs_begin(supervisor);
 	supervisor->last_task_id = supervisor->latest_id = 0;
+	throttles_begin(supervisor);
 	link_init(&supervisor->links[0], supervisor, NULL);
 	for (uint16_t i = 0; i < POOLS_MAX; i++) {
 		struct pool_runtime *runtime = &supervisor->pools[i];
@@ -73,6 +74,7 @@ static void end(struct supervisor *supervisor)
 		order_end(runtime);
 		pool_runtime_end(runtime);
 	}
+	throttles_end(supervisor);
 	supervisor->state = SUPERVISOR_DEAD;
 	supervisor->world->moved = true;
 }
@@ -137,14 +139,22 @@ static void leave(struct supervisor *supervisor)
 	}
 }
 
+static void turn_of(struct supervisor *supervisor, uint16_t place)
+{
+	if (supervisor->pools[place].presence != POOL_ABSENT)
+		pool_runtime_turn(&supervisor->pools[place]);
+}
+
 void supervisor_turn(struct supervisor *supervisor)
 {
+		uint16_t first = throttles_first_pool(supervisor);
+
 	supervisor->has_events = false;
 	start_costs_look(supervisor);
-	EACH_POOL(supervisor, runtime)
-	{
-		pool_runtime_turn(runtime);
-	}
+	throttles_begin_turn(supervisor);
+	for (uint16_t i = 0; i < supervisor->pool_count; i++)
+		turn_of(supervisor, (uint16_t)((first + i) % supervisor->pool_count));
+	throttles_end_turn(supervisor);
 	if (supervisor->state == SUPERVISOR_SERVES)
 		reload_sweep(supervisor);
 	if (supervisor->state == SUPERVISOR_STOPS && is_quiet(supervisor))

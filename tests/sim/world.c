@@ -377,6 +377,7 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->now = MTIME_SECOND;
 	random_init(&world->random, seed);
 	order_choose(world);
+	throttles_choose(world);
 	start_costs_choose(world);
 	world->has_many_tasks = random_chance(&world->random, 500);
 	choose_pools(world);

@@ -8,6 +8,7 @@
 #include "sim/order.h"
 #include "sim/pool_runtime.h"
 #include "sim/settings.h"
+#include "sim/throttles.h"
 
 #define SUPERVISORS_MAX  3
 #define POOLS_AT_FIRST   2 /* of one supervisor */
@@ -51,6 +52,7 @@ struct supervisor {
 	struct client_link links[1 + POOLS_MAX]; /* the publishing one, then each pool's */
 	struct pool_runtime pools[POOLS_MAX];
 	uint16_t pool_count; /* places in use */
+	struct supervisor_throttles throttles;
 };
 
 /* Each supervisor that is not absent or dead. */
@@ -69,6 +71,7 @@ struct world {
 	struct broker_watch watch;
 	struct account account;
 	struct order order;
+	struct throttle_plan throttles;
 	struct connection_params params;
 	struct supervisor supervisors[SUPERVISORS_MAX];
 	uint16_t supervisor_count;
