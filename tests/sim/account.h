@@ -43,9 +43,9 @@ enum temper {
 struct message_account {
 	enum temper temper;
 	uint32_t done, replied, dead, dropped, refused; /* how often it ended so */
-	uint32_t failures;                     /* failed attempts, for any reason */
-	uint32_t published, returned;          /* its replies and copies */
-	bool forgiven;                         /* its queue was deleted: it may be lost */
+	uint32_t failures;                              /* failed attempts, for any reason */
+	uint32_t published, returned;                   /* its replies and copies */
+	bool forgiven;                                  /* its queue was deleted: it may be lost */
 	bool excused; /* given up before its last attempt, because of the policy or its returns */
 };
 

@@ -73,7 +73,8 @@ static const char *const wires[WIRE_COUNT] = {"cut-between-frames", "cut-in-fram
 static const char *const operators[OPERATOR_COUNT] = {
 	"start", "kill", "drain", "force", "freeze", "left"};
 static const char *const supervisor_states[] = {"dead", "serves", "stops", "leaves"};
-static const char *const ends[] = {"done", "replied", "dead", "dropped", "twice", "forgiven", "refused"};
+static const char *const ends[] = {
+	"done", "replied", "dead", "dropped", "twice", "forgiven", "refused"};
 static const char *const endings[ENDED_COUNT] = {
 	"gone", "killed", "silent", "hung", "broken", "broken-named", "ordered"};
 static const char *const open_tasks[] = {"none", "one", "several"};
@@ -83,6 +84,8 @@ static const char *const suspects[SUSPECT_COUNT] = {"sent", "answered", "failed"
 static const char *const takeovers[TAKEOVER_COUNT] = {"orderly", "delayed", "careful", "lost",
 	"guard-kills", "held", "named", "handed-paused", "handed-parked", "handed-blocked",
 	"handed-rest", "handed-poison"};
+static const char *const answers[] = {"starts", "waits", "holds", "stops", "settles"};
+static const char *const asked[ASKED_COUNT] = {"first", "again", "session", "alone"};
 static const char *const once[] = {"seen"};
 
 #define NAMES(names) names, sizeof names / sizeof *names
@@ -123,6 +126,7 @@ static const struct table tables[COVER_TABLE_COUNT] = {
 	[COVER_ID] = {"output-id", NAMES(ids), NAMES(concurrencies), 0},
 	[COVER_SUSPECT] = {"suspect", NAMES(suspects), NAMES(yes_no), 0},
 	[COVER_TAKEOVER] = {"takeover", NAMES(takeovers), NAMES(once), 0},
+	[COVER_THROTTLE] = {"throttle", NAMES(answers), NAMES(asked), 0},
 };
 
 void cover_code(unsigned code, bool of_channel)

@@ -4,6 +4,7 @@
 #ifndef SIM_COVER_H
 #define SIM_COVER_H
 
+#include "sim/cover_tasks.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +38,8 @@
 	X(COVER_ENDED, "worker with concurrency: how it ended, open tasks")                        \
 	X(COVER_ID, "output: the id that it names, concurrency")                                   \
 	X(COVER_SUSPECT, "concurrency: a task, a suspect or not")                                  \
-	X(COVER_TAKEOVER, "token: what happened to it and with it")
+	X(COVER_TAKEOVER, "token: what happened to it and with it")                                \
+	X(COVER_THROTTLE, "throttle: its answer, about which task")
 
 enum cover_table {
 #define X(table, name) table,
@@ -115,13 +117,15 @@ enum cover_id {
 	ID_UNKNOWN,
 	ID_COUNT
 };
-enum cover_suspect {
-	SUSPECT_SENT,
-	SUSPECT_ANSWERED,
-	SUSPECT_FAILED, /* its worker ended */
-	SUSPECT_COUNT
+enum cover_temper {
+	END_DONE,
+	END_REPLIED,
+	END_DEAD,
+	END_DROPPED,
+	END_TWICE,
+	END_LOST,
+	END_REFUSED
 };
-enum cover_temper { END_DONE, END_REPLIED, END_DEAD, END_DROPPED, END_TWICE, END_LOST, END_REFUSED };
 
 struct cover {
 	uint64_t cells[COVER_TABLE_COUNT][COVER_ROWS][COVER_COLUMNS];

@@ -24,6 +24,10 @@ bool __real_settle_throttled(const struct settle_policy *, const struct delivery
 	enum throttle_excess, mtime, struct decision *);
 bool __wrap_settle_throttled(const struct settle_policy *, const struct delivery *,
 	enum throttle_excess, mtime, struct decision *);
+enum throttling_answer __real_throttling_ask(
+	struct throttling *, struct delivery *, bool keeps_place, mtime);
+enum throttling_answer __wrap_throttling_ask(
+	struct throttling *, struct delivery *, bool keeps_place, mtime);
 struct parcel *__real_outbox_down(struct outbox *, enum outbox_loss, struct link *);
 struct parcel *__wrap_outbox_down(struct outbox *, enum outbox_loss, struct link *);
 void __real_source_release(struct delivery *);
@@ -230,9 +234,25 @@ bool __wrap_settle_throttled(const struct settle_policy *policy, const struct de
 	if (wait > 0 && is_settled && ret_decision->verdict == VERDICT_PUBLISH &&
 		ret_decision->parcel == PARCEL_REFUSAL)
 		throttles_refused(delivery);
+	if (wait > 0 && is_settled && ret_decision->verdict == VERDICT_BLOCK)
+		cover_mark(COVER_REASON, REASON_THROTTLED, column_of(ret_decision));
 	if (wait > 0)
 		throttles_decided(delivery, excess, wait);
 	return is_settled;
+}
+
+enum throttling_answer __wrap_throttling_ask(
+	struct throttling *throttling, struct delivery *delivery, bool keeps_place, mtime now)
+{
+	enum cover_asked asked = keeps_place         ? ASKED_ALONE
+				 : delivery->session ? ASKED_SESSION
+				 : delivery->group   ? ASKED_AGAIN
+						     : ASKED_FIRST;
+	enum throttling_answer answer =
+		__real_throttling_ask(throttling, delivery, keeps_place, now);
+
+	cover_mark(COVER_THROTTLE, answer, asked);
+	return answer;
 }
 
 /* ---------- deliveries ---------- */

@@ -69,6 +69,13 @@ static const struct line never[] = {
 	{"life", "LIFE_KILLED", "FACT_TIMER", "nothing is left to be done"},
 	{"life", "LIFE_RETIRED", "FACT_READY FACT_BROKEN FACT_GONE FACT_TIMER", "no process"},
 	{"settle", NULL, "PARCEL_RENEW", "decided on arrival"},
+	{"settle", NULL, "PARCEL_POSTPONE PARCEL_REFUSAL", "decided before an attempt"},
+	{"reason", "REASON_FAILED REASON_REJECTED REASON_CRASHED REASON_TIMED_OUT REASON_PROTOCOL "
+		"REASON_UNROUTABLE REASON_REPLY_INVALID REASON_REPLY_REFUSED REASON_SLICES "
+		"REASON_TOO_LARGE REASON_COMES_BACK REASON_RENEWAL_REFUSED REASON_NO_SESSION "
+		"REASON_BAD_SESSION REASON_SESSION_CLOSED REASON_KILLED REASON_THROTTLED",
+		"PARCEL_POSTPONE PARCEL_REFUSAL", "nothing has failed"},
+	{"reason", "REASON_THROTTLED", NOT_FAILED " PARCEL_RETRY ACK_DROPPED PARK", "it is given up"},
 	{"settle", "OUTCOME_DONE", NOT_FINAL "ACK_UNASKED ACK_DROPPED REJECT REQUEUE", "done"},
 	{"settle", "OUTCOME_REPLY", "ACK REQUEUE PARK", "a reply is asked for, or not"},
 	{"settle", "OUTCOME_REJECTED OUTCOME_FAILED OUTCOME_CRASHED OUTCOME_TIMED_OUT OUTCOME_BROKEN "
@@ -117,6 +124,10 @@ static const struct line never[] = {
 	{"operator", "left", "serves stops", "it leaves first"},
 	{"temper", "TEMPER_DONE TEMPER_REPLY_NOWHERE TEMPER_FAIL_ONCE TEMPER_LONG TEMPER_SLICES "
 		"TEMPER_TWICE TEMPER_IGNORED", "replied dropped", "no reply"},
+	{"temper", "TEMPER_REPLY_NOWHERE", "refused", "it has no caller"},
+	{"temper", "TEMPER_INVALID", "refused", "no throttle is asked about it"},
+	{"throttle", "waits", "alone", "it keeps its place"},
+	{"throttle", "holds", "again session", "it has another place than the list"},
 	{"worker-ended", "silent hung broken-named ordered", "none", "a task is open"},
 	{"worker-ended", "hung", "one", "another task is heard of"},
 	{"temper", "TEMPER_REPLY", "done", "it replies"},

@@ -150,14 +150,13 @@ static bool is_full(const struct pool_runtime *runtime)
 	return max && pool_session_counts(runtime->pool).active >= max;
 }
 
-/* It waits for a throttle. What is held, is to be named or is detached does so as well. */
-static bool is_throttled(const struct pool_runtime *runtime, uint8_t key,
-	const struct session_facts *facts, enum session_state expected)
+/* It waits for a throttle, perhaps behind other sessions of the same key: throttles_check.c knows
+ * how long it may. What is held, is to be named or is detached does so as well. */
+static bool is_throttled(const struct session_facts *facts, enum session_state expected)
 {
 	return facts->state == SESSION_PARKED && facts->reason == REASON_THROTTLED &&
 	       (expected == SESSION_READY || expected == SESSION_HELD ||
-		       expected == SESSION_DETACHED) &&
-	       throttles_may_hold_message(runtime, order_facts_next(runtime, key));
+		       expected == SESSION_DETACHED);
 }
 
 static void check_present(
@@ -168,7 +167,7 @@ static void check_present(
 	bool is_over = expected == SESSION_IDLE && !hand->is_unsteady &&
 		       runtime->turned_at - hand->idle_since[key] >= runtime->config.session.idle;
 
-	if (is_any_suspect(runtime) || is_throttled(runtime, key, facts, expected))
+	if (is_any_suspect(runtime) || is_throttled(facts, expected))
 		return;
 	if (state == SESSION_WAITING && is_full(runtime))
 		state = expected == SESSION_HELD ? SESSION_HELD : SESSION_READY;

@@ -65,11 +65,16 @@ static bool has_place(const struct pool_runtime *runtime, uint8_t key)
 		       facts.state != SESSION_WAITING);
 }
 
-/* Its next task may wait for a throttle. */
+/* Its next task may wait for a throttle, or does: then others of its key go first. */
 static bool may_be_throttled(const struct pool_runtime *runtime, uint8_t key)
 {
-	return throttles_are_on(&runtime->throttles) &&
-	       throttles_may_hold_message(runtime, order_facts_next(runtime, key));
+	struct session_facts facts;
+
+	if (!throttles_are_on(&runtime->throttles))
+		return false;
+	bool waits = key && pool_session_find(runtime->pool, order_key(key), &facts) &&
+		     facts.state == SESSION_PARKED && facts.reason == REASON_THROTTLED;
+	return waits || throttles_may_hold_message(runtime, order_facts_next(runtime, key));
 }
 
 /* Bit (1u << session): its next task waits for nothing but its turn. Bit 0: tasks without a key do;

@@ -86,6 +86,7 @@ static void change(struct pool_runtime *runtime)
 	order_turns_begin(&runtime->hand); /* with another quantum */
 	workers_reconfigure(runtime);
 	throttles_configure(runtime);
+	runtime->throttles.has_changed = true;
 	steer_command(runtime, COMMAND_CONFIGURE);
 	if (runtime->token.channel)
 		pool_token_configure(&runtime->token, &runtime->config);

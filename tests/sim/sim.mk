@@ -3,7 +3,7 @@ SEEDS ?= 10000
 sim_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/sim/*.c))
 
 # What passes between the files of the core is counted on its way (tests/sim/cover_core.c).
-sim_watched := pool_step life_next settle_decide settle_arrival settle_give_up settle_throttled outbox_down source_release \
+sim_watched := pool_step life_next settle_decide settle_arrival settle_give_up settle_throttled throttling_ask outbox_down source_release \
 	source_reject source_forget dispatch_requeue
 
 # What a replay may leave out (tests/sim/settings.h), as a failure prints it.

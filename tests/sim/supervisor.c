@@ -147,7 +147,7 @@ static void turn_of(struct supervisor *supervisor, uint16_t place)
 
 void supervisor_turn(struct supervisor *supervisor)
 {
-		uint16_t first = throttles_first_pool(supervisor);
+	uint16_t first = throttles_first_pool(supervisor);
 
 	supervisor->has_events = false;
 	start_costs_look(supervisor);

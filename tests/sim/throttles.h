@@ -67,6 +67,7 @@ struct supervisor_throttles {
 /* Those of a pool. */
 struct pool_throttles {
 	uint8_t count, of[THROTTLES_MAX]; /* numbers in the plan, in the order of the pool */
+	bool has_changed;                 /* the list did, since the pool started */
 	uint32_t half;                    /* of its window, in this turn */
 	uint32_t credit;                  /* tasks that it may postpone */
 };

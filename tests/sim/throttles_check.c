@@ -174,6 +174,18 @@ bool throttles_may_hold_message(const struct pool_runtime *runtime, uint32_t id)
 
 /* ---------- a start ---------- */
 
+static bool waits(const struct delivery *delivery)
+{
+	return delivery->state == DELIVERY_QUEUED && !delivery->session && !delivery->invalid;
+}
+
+#define EACH_WAITING(runtime, task)                                                                \
+	for (const struct link *end = &(runtime)->pool->tasks.source.unacked, *at = end->next;     \
+		at != end; at = at->next)                                                          \
+		for (const struct delivery *task =                                                 \
+				CONTAINER_OF(at, const struct delivery, unacked);                  \
+			task && waits(task); task = NULL)
+
 static void append(struct throttled_starts *starts, mtime boot)
 {
 	if (starts->count == starts->size) {
@@ -198,6 +210,33 @@ static void check_start(const struct pool_runtime *runtime, uint8_t place, uint3
 		own->figures.max_keys);
 }
 
+/* No worker has had it, and it must not run alone. */
+static bool is_plain(const struct pool_runtime *runtime, const struct delivery *delivery)
+{
+	bool is_suspect = delivery->is_suspect && runtime->config.concurrency > 1;
+
+	return !delivery->session && !is_suspect && !settle_is_exclusive(delivery);
+}
+
+/* Those with one key start in the order in which they came. With several throttles they may change
+ * places, and so they may when they get others. */
+static void check_order(
+	const struct pool_runtime *runtime, const struct delivery *delivery, uint8_t key)
+{
+	if (runtime->throttles.count != 1 || runtime->throttles.has_changed ||
+		!is_plain(runtime, delivery))
+		return;
+	EACH_WAITING(runtime, other)
+	{
+		uint32_t id = account_id(other->body);
+
+		sim_require(other->tag > delivery->tag || other->id || !is_plain(runtime, other) ||
+				    key_at(runtime, 0, id, tenant_of(runtime, other)) != key,
+			"message %u overtakes message %u, of the same key",
+			account_id(delivery->body), id);
+	}
+}
+
 void throttles_started(struct pool_runtime *runtime, const struct delivery *delivery)
 {
 	struct pool_throttles *throttles = &runtime->throttles;
@@ -210,6 +249,7 @@ void throttles_started(struct pool_runtime *runtime, const struct delivery *deli
 	for (uint8_t i = 0; i < throttles->count; i++) {
 		uint8_t key = key_at(runtime, i, id, tenant);
 
+		check_order(runtime, delivery, key);
 		check_start(runtime, i, id, key);
 		append(&throttle_of(runtime, i)->starts[key], boot_of(runtime));
 	}
@@ -217,18 +257,6 @@ void throttles_started(struct pool_runtime *runtime, const struct delivery *deli
 }
 
 /* ---------- those that may not ---------- */
-
-static bool waits(const struct delivery *delivery)
-{
-	return delivery->state == DELIVERY_QUEUED && !delivery->session && !delivery->invalid;
-}
-
-#define EACH_WAITING(runtime, task)                                                                \
-	for (const struct link *end = &(runtime)->pool->tasks.source.unacked, *at = end->next;     \
-		at != end; at = at->next)                                                          \
-		for (const struct delivery *task =                                                 \
-				CONTAINER_OF(at, const struct delivery, unacked);                  \
-			task && waits(task); task = NULL)
 
 /* Tasks without a session that wait for their throttles, others than this one. */
 static uint32_t count_refused(const struct pool_runtime *runtime, const struct delivery *but)
@@ -276,6 +304,7 @@ static void postponed(struct pool_runtime *runtime, const struct notice *notice)
 	mtime waited = runtime->world->now - delivery->queued_at;
 	bool is_long = notice->duration + waited > WAIT_MAX;
 
+	cover_mark(COVER_REASON, REASON_NONE, PARCEL_POSTPONE);
 	if (in_turn != runtime) {
 		sim_require(runtime->world->throttles.reply_to[id],
 			"message %u is postponed between turns", id);
@@ -355,22 +384,18 @@ static bool is_suspect(const struct pool_runtime *runtime, const struct delivery
 	return delivery->is_suspect && runtime->config.concurrency > 1;
 }
 
-/* When the last of its throttles lets it start, in the time of the pool. */
+/* When the last of its throttles lets it start; MTIME_NEVER: that depends on other keys. */
 static mtime starts_at(const struct pool_runtime *runtime, uint32_t id, uint8_t tenant)
 {
-	mtime latest = 0;
+	mtime latest = boot_of(runtime);
 
 	for (uint8_t i = 0; i < runtime->throttles.count; i++) {
 		const struct supervisor_throttle *own = throttle_of(runtime, i);
-		uint8_t key = key_at(runtime, i, id, tenant);
 
-		latest = mtime_max(latest, window_at(own, key));
+		latest = mtime_max(latest, window_at(own, key_at(runtime, i, id, tenant)));
 		latest = mtime_max(latest, own->unsure_from + own->figures.period);
-		if (!has_space(own, key, boot_of(runtime)))
-			return MTIME_NEVER;
 	}
-	return latest - runtime->supervisor->throttles.ahead +
-	       (runtime->world->throttles.is_suspended ? UNNOTICED : 0);
+	return is_let_at(runtime, id, tenant, latest) ? latest : MTIME_NEVER;
 }
 
 static void check_wait(const struct pool_runtime *runtime, const struct delivery *delivery)
@@ -379,6 +404,9 @@ static void check_wait(const struct pool_runtime *runtime, const struct delivery
 	uint8_t tenant = tenant_of(runtime, delivery);
 	mtime at = starts_at(runtime, id, tenant);
 
+	if (at < MTIME_NEVER)
+		at = at - runtime->supervisor->throttles.ahead +
+		     (runtime->world->throttles.is_suspended ? UNNOTICED : 0);
 	sim_require(!is_let(runtime, id, tenant), "message %u waits, and may start", id);
 	sim_require(at <= runtime->world->now || pool_runtime_deadline(runtime) <= at,
 		"message %u may start in %lld us, and the pool does not know", id,

@@ -18,7 +18,7 @@
 #define CHANNEL    1
 
 /* base: a pool's tables, two connections, their channels, what differs about its queue. */
-const struct fuzz_memory fuzz_memory = {.base = 29 * 1024, .multiple = 64};
+const struct fuzz_memory fuzz_memory = {.base = 30 * 1024, .multiple = 64};
 
 struct pool_runtime;
 
