@@ -34,8 +34,8 @@ struct session_config {
 
 struct pool_throttle {
 	struct throttle *throttle; /* borrowed until pool_free, or another configuration */
-	const char *name;
-	bool has_key; /* a limit for each key; false: one limit for all */
+	const char *name; /* borrowed as long; the same text in each configuration that has it */
+	bool has_key;     /* a limit for each key; false: one limit for all */
 	enum throttle_excess excess;
 };
 

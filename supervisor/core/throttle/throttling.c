@@ -229,6 +229,16 @@ static struct throttle_group *any_group_of_tasks(const struct throttling *thrott
 	return waiting ? waiting : first_group(&throttling->due);
 }
 
+/* A throttle that stays has the same text as its name; that of another one will be freed. */
+static bool has_name(const struct throttling *throttling, const char *name)
+{
+	const struct pool_config *config = throttling->config;
+	for (uint8_t i = 0; i < config->throttle_count; i++)
+		if (config->throttles[i].name == name)
+			return true;
+	return false;
+}
+
 void throttling_configure(struct throttling *throttling, struct link *queued, mtime now)
 {
 	struct throttle_group *group;
@@ -240,8 +250,10 @@ void throttling_configure(struct throttling *throttling, struct link *queued, mt
 	throttling->queued = throttling->suspects = throttling->all = (struct throttle_hold){0};
 	throttling->list++;
 	read_list(throttling);
-	if (throttling_is_on(throttling))
+	throttling->by = NULL;
+	if (has_name(throttling, throttling->holder))
 		return;
+	throttling->holder = NULL;
 	throttling->holds_back = false;
 	throttling->held_back_at = INT64_MIN;
 }

@@ -69,8 +69,8 @@ struct throttling {
 	bool holds_back;      /* at the end of the latest turn: a task waits for a throttle */
 	mtime held_back_at;   /* the latest time */
 	mtime held_back_from; /* since then, with short breaks */
-	const char *holder;
-	uint64_t delays; /* tasks that had to wait, each once */
+	const char *holder;   /* name of the throttle; NULL: none */
+	uint64_t delays;      /* tasks that had to wait, each once */
 };
 
 /* RC_MEMORY. */

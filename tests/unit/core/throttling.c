@@ -280,6 +280,33 @@ START_TEST(a_throttle_that_is_not_configured_any_more_holds_nothing_back)
 }
 END_TEST
 
+/* Its name is freed. */
+START_TEST(a_throttle_that_is_replaced_is_not_named_any_more)
+{
+	struct rig rig;
+	struct throttle *other = throttled_new(2);
+	struct pool_config config = throttled_config(3, throttle, false);
+	rig_start(&rig, config);
+	mtime begin = rig.now;
+	throttled_deliver(&rig, "- - -");
+	throttled_expect(&rig, 1, "t0");
+	throttled_wait(&rig, 1, "send 0:1, send 1:2");
+	rig_configure(&rig, config);
+	ck_assert_str_eq(pool_facts(rig.pool).throttled_by, "t0");
+	ck_assert_int_eq(pool_facts(rig.pool).throttled_since, begin);
+	config.throttles[0].throttle = other;
+	config.throttles[0].name = "other";
+	rig_configure(&rig, config);
+	throttled_expect(&rig, 0, NULL);
+	ck_assert_ptr_null(rig.pool->tasks.dispatch.throttling.by);
+	rig_turn(&rig);
+	rig_expect(&rig, "keys 3, send 2:3");
+	throttled_expect(&rig, 0, NULL);
+	rig_end(&rig);
+	throttle_free(other);
+}
+END_TEST
+
 static Suite *throttling_suite(void)
 {
 	Suite *suite = suite_create("core/throttling");
@@ -296,7 +323,8 @@ static Suite *throttling_suite(void)
 		a_pool_that_is_paused_does_not_wait_for_a_throttle);
 	UNIT_CASE_WITH(suite, "changes", throttled_set_up, throttled_tear_down,
 		other_figures_apply_at_once, a_suspension_of_the_machine_counts,
-		a_throttle_that_is_not_configured_any_more_holds_nothing_back);
+		a_throttle_that_is_not_configured_any_more_holds_nothing_back,
+		a_throttle_that_is_replaced_is_not_named_any_more);
 	return suite;
 }
 
