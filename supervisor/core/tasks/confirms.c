@@ -164,6 +164,14 @@ static enum reason reason_to_give_up(enum parcel_kind kind)
 	return REASON_REPLY_REFUSED;
 }
 
+/* Its dead letter has no name of a throttle, which may be freed before it is published again. */
+static void give_up(struct tasks *tasks, struct parcel *parcel)
+{
+	if (parcel->kind == PARCEL_POSTPONE || parcel->kind == PARCEL_REFUSAL)
+		parcel->what = NULL;
+	tasks_give_up(tasks, parcel->delivery, reason_to_give_up(parcel->kind));
+}
+
 /* Settle the parcel that was alone on the channel when the broker closed it. A dead letter has no
  * other target: it is published again, alone and after a wait, and others overtake it. */
 static void settle_culprit(struct tasks *tasks, struct parcel *parcel)
@@ -173,7 +181,7 @@ static void settle_culprit(struct tasks *tasks, struct parcel *parcel)
 	else if (parcel->kind == PARCEL_DEAD_LETTER)
 		hold(tasks, parcel, FAILURE_WAIT_STEPS - 1, "cost a channel");
 	else
-		tasks_give_up(tasks, parcel->delivery, reason_to_give_up(parcel->kind));
+		give_up(tasks, parcel);
 }
 
 static void channel_down(struct tasks *tasks, enum outbox_loss loss)

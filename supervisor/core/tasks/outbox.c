@@ -167,6 +167,21 @@ struct parcel *outbox_find(const struct outbox *outbox, uint64_t seq)
 	return found ? CONTAINER_OF(found, struct parcel, seq) : NULL;
 }
 
+static void each_of(struct link *list, void (*on_parcel)(void *ctx, struct parcel *), void *ctx)
+{
+	for (struct link *link = list->next; link != list; link = link->next)
+		on_parcel(ctx, CONTAINER_OF(link, struct parcel, order));
+}
+
+void outbox_each(struct outbox *outbox, void (*on_parcel)(void *ctx, struct parcel *), void *ctx)
+{
+	each_of(&outbox->sent, on_parcel, ctx);
+	each_of(&outbox->probes, on_parcel, ctx);
+	each_of(&outbox->waiting, on_parcel, ctx);
+	for (unsigned step = 0; step < FAILURE_WAIT_STEPS; step++)
+		each_of(&outbox->later[step], on_parcel, ctx);
+}
+
 void outbox_take(struct outbox *outbox, struct parcel *parcel)
 {
 	if (parcel->seq.number)

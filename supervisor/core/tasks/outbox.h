@@ -58,7 +58,8 @@ struct parcel {
 	 * gave none, only its last stderr line (status 0); or NULL */
 	struct output *output;
 	const char *what;      /* REASON_PROTOCOL: its error; REASON_UNROUTABLE: why it was not
-				  published; static text; else NULL */
+				  published; static text. POSTPONE, REFUSAL: name of the throttle,
+				  see tasks_configure. Else NULL */
 	struct exit_info exit; /* of the worker, where one ended */
 	struct link order;     /* the outbox's, in order of seq; or its waiting list */
 	struct numbered seq;   /* in the present epoch; 0: not sent in it */
@@ -127,6 +128,8 @@ void outbox_put_later(struct outbox *, struct parcel *, unsigned step, mtime now
 struct parcel *outbox_find(const struct outbox *, uint64_t seq);
 /* The sent parcel of the lowest number, or NULL. */
 struct parcel *outbox_oldest(const struct outbox *);
+/* Call on_parcel for each in any list; it moves none. */
+void outbox_each(struct outbox *, void (*on_parcel)(void *ctx, struct parcel *), void *ctx);
 /* Take the parcel out of its list. */
 void outbox_take(struct outbox *, struct parcel *);
 /* Publish again what was returned, because its queue may exist now: at once, or when its confirm

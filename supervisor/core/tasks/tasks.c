@@ -75,6 +75,13 @@ void tasks_release(struct tasks *tasks)
 
 /* ---------- the window ---------- */
 
+static void rename_throttle(void *ctx, struct parcel *parcel)
+{
+	const struct throttling *throttling = ctx;
+	if (parcel->kind == PARCEL_POSTPONE || parcel->kind == PARCEL_REFUSAL)
+		parcel->what = throttling_name(throttling, parcel->what);
+}
+
 void tasks_configure(struct tasks *tasks)
 {
 	const struct pool_config *config = &tasks->context->config;
@@ -88,6 +95,7 @@ void tasks_configure(struct tasks *tasks)
 	/* Pipes that the old limit closed stay closed until their heads end. */
 	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace));
 	dispatch_rethrottle(&tasks->dispatch, tasks->context->now);
+	outbox_each(&tasks->outbox, rename_throttle, &tasks->dispatch.throttling);
 }
 
 void tasks_set_workers(struct tasks *tasks, uint16_t wanted)

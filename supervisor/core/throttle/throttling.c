@@ -229,7 +229,6 @@ static struct throttle_group *any_group_of_tasks(const struct throttling *thrott
 	return waiting ? waiting : first_group(&throttling->due);
 }
 
-/* A throttle that stays has the same text as its name; that of another one will be freed. */
 static bool has_name(const struct throttling *throttling, const char *name)
 {
 	const struct pool_config *config = throttling->config;
@@ -256,6 +255,11 @@ void throttling_configure(struct throttling *throttling, struct link *queued, mt
 	throttling->holder = NULL;
 	throttling->holds_back = false;
 	throttling->held_back_at = INT64_MIN;
+}
+
+const char *throttling_name(const struct throttling *throttling, const char *name)
+{
+	return has_name(throttling, name) ? name : "(removed)";
 }
 
 /* The deliveries and the sessions may be freed already. */

@@ -84,6 +84,9 @@ static inline bool throttling_is_on(const struct throttling *throttling)
 /* Another list of throttles is configured, or the same one. All groups end: their tasks move to the
  * head of this list. */
 void throttling_configure(struct throttling *, struct link *queued, mtime now);
+/* The name itself, if a throttle of the present list has this very text; else a static text, as
+ * that of a throttle which is not configured any more will be freed. */
+const char *throttling_name(const struct throttling *, const char *name);
 /* The delivery has come, with its keys for the present throttles. */
 static inline void throttling_arrived(
 	const struct throttling *throttling, struct delivery *delivery)

@@ -2,6 +2,8 @@
 #include "core/pool_internal.h"
 #include "unit/support/core/throttled.h"
 
+#include <string.h>
+
 /* A limit of 1 for each key. */
 static struct pool_config config_of(uint16_t workers, enum throttle_excess excess)
 {
@@ -88,6 +90,21 @@ START_TEST(a_refusal_that_the_broker_returns_or_refuses_becomes_a_delay)
 }
 END_TEST
 
+static const struct parcel *outbox_first(const struct rig *rig)
+{
+	const struct link *first = list_first(&rig->pool->tasks.outbox.waiting);
+	ck_assert_ptr_nonnull(first);
+	return CONTAINER_OF(first, struct parcel, order);
+}
+
+/* Of the parcel that the broker has refused once. */
+static const char *waiting_what(const struct rig *rig)
+{
+	const struct link *first = list_first(&rig->pool->tasks.outbox.later[0]);
+	ck_assert_ptr_nonnull(first);
+	return CONTAINER_OF(first, struct parcel, order)->what;
+}
+
 static void lose_outbox(struct rig *rig)
 {
 	rig_outbox_down(rig, LOSS_CHANNEL);
@@ -105,6 +122,7 @@ START_TEST(a_refusal_that_costs_the_channel_ends_the_task)
 	rig_outbox_down(&rig, LOSS_CHANNEL);
 	rig_expect_told(&rig, "TASK_GIVEN_UP");
 	ck_assert_int_eq(rig.reason, REASON_THROTTLED);
+	ck_assert_ptr_null(outbox_first(&rig)->what);
 	rig_outbox_up(&rig);
 	rig_expect(&rig, "publish 1 dead 2");
 	rig_end(&rig);
@@ -140,6 +158,38 @@ START_TEST(a_lost_channel_drops_the_refusal)
 	rig_turn(&rig);
 	rig_expect(&rig, "");
 	rig_end(&rig);
+}
+END_TEST
+
+/* Its name is freed while parcels with it are in each list of the outbox. Another throttle, which
+ * stays, has the same one as before. */
+START_TEST(a_throttle_that_is_removed_is_not_named_any_more)
+{
+	static const char *const stays = "stays";
+	struct rig rig;
+	struct throttle *other = throttled_new(1);
+	struct pool_config config = config_of(5, THROTTLE_REPLY);
+	char removed[] = "gone";
+	config.throttles[0].name = removed;
+	throttled_add(&config, other, true, THROTTLE_REPLY);
+	config.throttles[1].name = stays;
+	rig_start(&rig, config);
+	throttled_deliver(&rig, "ax ay az bx");
+	rig_expect(&rig, "send 0:1, publish 1 refuse 2 after 10000, publish 2 refuse 3 after "
+			 "10000, publish 3 refuse 4 after 10000");
+	rig_outbox_fact(&rig, REFUSED, 1, false); /* published as 4, which waits */
+	rig_outbox_fact(&rig, REFUSED, 4, false);
+	config.throttles[0] = config.throttles[1];
+	config.throttle_count = 1;
+	rig_configure(&rig, config);
+	memset(removed, '!', sizeof removed - 1);
+	rig_confirm(&rig, 2);
+	ck_assert_str_eq(rig.what, "(removed)");
+	rig_confirm(&rig, 3);
+	ck_assert_ptr_eq(rig.what, stays);
+	ck_assert_str_eq(waiting_what(&rig), "(removed)");
+	rig_end(&rig);
+	throttle_free(other);
 }
 END_TEST
 
@@ -259,7 +309,7 @@ static Suite *throttling_refusals_suite(void)
 		a_refusal_that_the_broker_returns_or_refuses_becomes_a_delay,
 		a_refusal_that_costs_the_channel_ends_the_task,
 		a_postponed_copy_that_costs_the_channel_ends_the_task,
-		a_lost_channel_drops_the_refusal,
+		a_lost_channel_drops_the_refusal, a_throttle_that_is_removed_is_not_named_any_more,
 		a_caller_is_told_although_another_task_waits_for_the_key, a_suspect_is_refused,
 		a_turn_refuses_a_limited_number);
 	UNIT_CASE_WITH(suite, "dead-letter", throttled_set_up, throttled_tear_down,
