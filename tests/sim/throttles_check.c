@@ -310,6 +310,8 @@ static void postponed(struct pool_runtime *runtime, const struct notice *notice)
 			"message %u is postponed between turns", id);
 		return;
 	}
+	sim_require(settle_may_postpone(delivery),
+		"message %u is postponed, and the broker's count of its returns is lost", id);
 	sim_require(throttles->credit > 0, "message %u is postponed, and too few start", id);
 	throttles->credit--;
 	sim_require(is_long || count_refused(runtime, delivery) >= throttles->half ||
@@ -398,6 +400,18 @@ static mtime starts_at(const struct pool_runtime *runtime, uint32_t id, uint8_t 
 	return is_let_at(runtime, id, tenant, latest) ? latest : MTIME_NEVER;
 }
 
+/* One that must not be postponed waits in the queue, and holds back what is behind it. */
+static bool is_any_held(const struct pool_runtime *runtime)
+{
+	EACH_WAITING(runtime, delivery)
+	{
+		if (!delivery->group && !settle_may_postpone(delivery) &&
+			!throttles_let(runtime, delivery))
+			return true;
+	}
+	return false;
+}
+
 static void check_wait(const struct pool_runtime *runtime, const struct delivery *delivery)
 {
 	uint32_t id = account_id(delivery->body);
@@ -420,7 +434,8 @@ void throttles_check_waiting(const struct pool_runtime *runtime)
 
 	if (!throttles_are_on(throttles) || !may_send(runtime) || !is_any_place(runtime))
 		return;
-	is_full = throttles->credit == 0 && count_refused(runtime, NULL) >= throttles->half;
+	is_full = (throttles->credit == 0 || is_any_held(runtime)) &&
+		  count_refused(runtime, NULL) >= throttles->half;
 	EACH_WAITING(runtime, delivery)
 	{
 		if (!is_suspect(runtime, delivery) && (delivery->group || !is_full))

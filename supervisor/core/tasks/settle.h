@@ -108,6 +108,12 @@ bool settle_throttled(const struct settle_policy *, const struct delivery *, enu
 /* Decide to postpone such a task: it comes back after `wait` or a little later, at most an hour. No
  * attempt is counted. */
 struct decision settle_postpone(mtime wait);
+/* False: it may be what killed a supervisor. A copy would begin without the broker's count of how
+ * often it came back, and so it would never be found. */
+static inline bool settle_may_postpone(const struct delivery *delivery)
+{
+	return delivery->returns == 0 && !(delivery->redelivered && delivery->renewed > 0);
+}
 /* True: it was renewed so often, and has come back since, that it must run alone, without another
  * task in a pipe. */
 static inline bool settle_is_exclusive(const struct delivery *delivery)

@@ -403,7 +403,8 @@ static enum throttling_answer wait_in_group(struct throttling *throttling,
 	mtime since = is_in_any ? delivery->throttled_at : now;
 	bool is_full = !is_in_any && throttling->in_groups >= throttling->half;
 	bool is_too_long = wait > THROTTLING_WAIT_MAX - (now - since);
-	if ((is_full || is_too_long) && throttling->credit > 0)
+	bool may_postpone = throttling->credit > 0 && settle_may_postpone(delivery);
+	if ((is_full || is_too_long) && may_postpone)
 		return postpone(throttling, wait);
 	if (is_full)
 		return THROTTLING_HOLDS;

@@ -245,6 +245,18 @@ START_TEST(a_throttled_task_waits_or_is_answered_or_given_up)
 }
 END_TEST
 
+START_TEST(what_may_have_killed_a_supervisor_is_not_postponed)
+{
+	const struct {
+		struct delivery delivery;
+		bool may;
+	} cases[] = {{{.returns = 0}, true}, {{.returns = 1}, false}, {{.redelivered = true}, true},
+		{{.renewed = 1}, true}, {{.redelivered = true, .renewed = 1}, false}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_int_eq(settle_may_postpone(&cases[i].delivery), cases[i].may);
+}
+END_TEST
+
 START_TEST(a_task_is_postponed_to_a_step_of_the_ladder)
 {
 	const struct {
@@ -356,7 +368,8 @@ static Suite *settle_suite(void)
 	UNIT_CASE(suite, "decide", one_attempt_means_no_retry, a_status_means_one_outcome_or_none,
 		the_output_names_the_target_before_the_task, a_reply_queue_with_a_nul_is_unroutable,
 		a_throttled_task_waits_or_is_answered_or_given_up,
-		a_task_is_postponed_to_a_step_of_the_ladder);
+		a_task_is_postponed_to_a_step_of_the_ladder,
+		what_may_have_killed_a_supervisor_is_not_postponed);
 	UNIT_CASE(suite, "plain", sizes_beyond_memory_are_refused, a_delivery_owns_its_output,
 		every_reason_has_a_text);
 	return suite;

@@ -276,6 +276,50 @@ START_TEST(a_task_behind_others_waits_for_a_minute_at_most)
 }
 END_TEST
 
+static void deliver_returned(struct rig *rig)
+{
+	struct delivery *delivery = rig_delivery(++rig->last_tag);
+	delivery->throttle_keys[0] = 'a';
+	delivery->returns = 1;
+	rig_deliver_this(rig, delivery);
+	rig_turn(rig);
+}
+
+/* Its copy would begin without the broker's count of returns. */
+START_TEST(a_task_that_has_come_back_is_not_postponed)
+{
+	struct rig rig;
+	throttled_set(throttle, 1, 2 * MTIME_MINUTE);
+	rig_start(&rig, throttled_config(5, throttle, true));
+	throttled_deliver(&rig, "a");
+	rig_expect(&rig, "send 0:1");
+	deliver_returned(&rig);
+	throttled_expect(&rig, 1, "t0");
+	throttled_deliver(&rig, "b");
+	rig_expect(&rig, "send 1:3");
+	throttled_wait(&rig, MTIME_MINUTE, "");
+	throttled_wait(&rig, MTIME_MINUTE, "send 2:2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* There is credit, but no space; what is behind it waits with it. */
+START_TEST(a_task_that_has_come_back_holds_its_place)
+{
+	struct rig rig;
+	rig_start(&rig, throttled_config(5, throttle, true));
+	throttled_deliver(&rig, "a a a a a");
+	rig_expect(&rig, "send 0:1");
+	deliver_returned(&rig);
+	throttled_deliver(&rig, "b");
+	rig_expect(&rig, "");
+	throttled_expect(&rig, 6, "t0");
+	throttled_wait(&rig, THROTTLED_PERIOD, "send 1:2, send 2:7");
+	throttled_expect(&rig, 4, "t0");
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- suspects, and tasks that run alone ---------- */
 
 START_TEST(an_exclusive_task_keeps_its_place)
@@ -488,7 +532,9 @@ static Suite *throttling_groups_suite(void)
 		starts_of_long_ago_let_no_crowd_be_postponed,
 		a_task_that_would_wait_for_more_than_a_minute_is_postponed,
 		without_credit_it_waits_here_for_a_minute,
-		a_task_behind_others_waits_for_a_minute_at_most);
+		a_task_behind_others_waits_for_a_minute_at_most,
+		a_task_that_has_come_back_is_not_postponed,
+		a_task_that_has_come_back_holds_its_place);
 	UNIT_CASE_WITH(suite, "alone", set_up, tear_down, an_exclusive_task_keeps_its_place,
 		a_suspect_keeps_its_place_and_stops_no_other_task);
 	UNIT_CASE_WITH(suite, "meanwhile", set_up, tear_down, a_drain_hands_back_what_waits,
