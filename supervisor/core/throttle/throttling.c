@@ -510,17 +510,17 @@ enum throttling_answer throttling_ask(
 		throttling->effects->find_throttle_keys(throttling->io, delivery);
 		delivery->keys_for = throttling->list;
 	}
-	uint32_t refuses = keeps_place ? count : find_group_before(throttling, delivery);
-	if (refuses < count) {
-		answer = wait_behind(throttling, delivery, refuses, now);
-	} else {
-		refuses = ask_throttles(throttling, delivery, &wait);
-		if (refuses == count)
-			return THROTTLING_STARTS;
+	/* A group stands for a refusal by its throttle; only one before that must be asked. */
+	uint32_t group = keeps_place ? count : find_group_before(throttling, delivery);
+	uint32_t refuses = group > 0 ? ask_throttles(throttling, delivery, &wait) : 0;
+	if (refuses < group)
 		answer = refuse(throttling, delivery, refuses, keeps_place, wait, now);
-	}
+	else if (group < count)
+		answer = wait_behind(throttling, delivery, group, now);
+	else
+		return THROTTLING_STARTS;
 	if (answer != THROTTLING_SETTLES)
-		count_delay(throttling, delivery, refuses);
+		count_delay(throttling, delivery, refuses < group ? refuses : group);
 	return answer;
 }
 

@@ -243,6 +243,26 @@ START_TEST(the_first_throttle_that_refuses_decides)
 }
 END_TEST
 
+/* Task 3 waits for x. The first throttle refuses task 5, and lets task 6 pass, which waits for x.
+ */
+START_TEST(a_group_of_a_later_throttle_decides_for_none_before_it)
+{
+	struct rig rig;
+	struct throttle *other = throttled_new(1);
+	struct pool_config config = config_of(5, THROTTLE_REPLY);
+	throttled_add(&config, other, true, THROTTLE_DELAY);
+	rig_start(&rig, config);
+	throttled_deliver(&rig, "ay bx cx");
+	rig_expect(&rig, "send 0:1, send 1:2");
+	throttled_expect(&rig, 1, "t1");
+	throttled_deliver(&rig, "dz ax cx");
+	rig_expect(&rig, "send 2:4, publish 1 refuse 5 after 10000");
+	throttled_expect(&rig, 2, "t1");
+	rig_end(&rig);
+	throttle_free(other);
+}
+END_TEST
+
 /* A task that is answered does not wait behind one without a caller. */
 START_TEST(a_caller_is_told_although_another_task_waits_for_the_key)
 {
@@ -315,7 +335,8 @@ static Suite *throttling_refusals_suite(void)
 	UNIT_CASE_WITH(suite, "dead-letter", throttled_set_up, throttled_tear_down,
 		a_task_over_the_limit_is_given_up);
 	UNIT_CASE_WITH(suite, "several", throttled_set_up, throttled_tear_down,
-		a_limit_for_all_can_refuse_too, the_first_throttle_that_refuses_decides);
+		a_limit_for_all_can_refuse_too, the_first_throttle_that_refuses_decides,
+		a_group_of_a_later_throttle_decides_for_none_before_it);
 	return suite;
 }
 
