@@ -7,6 +7,7 @@
 #include "tty/cli_options.h"
 #include "tty/console.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <sysexits.h>
 
@@ -30,25 +31,22 @@ static const struct option options[] = {
 
 struct change {
 	struct api_command q;
-	const char *limit, *period;
+	int64_t limit, period; /* 0: stays */
 };
 
 static int on_option(struct api_command *q, int option)
 {
 	struct change *change = (struct change *)q;
-	int64_t number;
 
 	if (option == LIMIT) {
-		change->limit = optarg;
-		if (!quantity_read_integer(text_from(optarg), &number) || number < 1 ||
-			number > CONFIG_THROTTLE_LIMIT_MAX)
+		if (!quantity_read_integer(text_from(optarg), &change->limit) ||
+			change->limit < 1 || change->limit > CONFIG_THROTTLE_LIMIT_MAX)
 			return cli_problem(COMMAND, "--limit '%s' is no number from 1 to %d",
 				optarg, CONFIG_THROTTLE_LIMIT_MAX);
 		return -1;
 	}
-	change->period = optarg;
-	if (!quantity_read_duration(text_from(optarg), &number) || number < CONFIG_PERIOD_MIN ||
-		number > CONFIG_PERIOD_MAX)
+	if (!quantity_read_duration(text_from(optarg), &change->period) ||
+		change->period < CONFIG_PERIOD_MIN || change->period > CONFIG_PERIOD_MAX)
 		return cli_problem(
 			COMMAND, "--period '%s' is no duration from 1ms to 365d", optarg);
 	return -1;
@@ -83,7 +81,7 @@ int throttle_main(int argc, char **argv)
 					.arguments = {&change.q.pool},
 					.is_post = true}};
 	int exit_code = api_command_read(&change.q, argc, argv);
-	char path[200];
+	char path[100]; /* of numbers, however long the options were */
 
 	if (exit_code < 0 && !change.q.pool)
 		exit_code = cli_problem(COMMAND, "THROTTLE is needed; see wpool throttles");
@@ -91,8 +89,13 @@ int throttle_main(int argc, char **argv)
 		exit_code = cli_problem(COMMAND, "--limit or --period is needed");
 	if (exit_code >= 0)
 		return exit_code;
-	snprintf(path, sizeof path, "/v1/throttles/*?%s%s%s%s%s", change.limit ? "limit=" : "",
-		change.limit ? change.limit : "", change.limit && change.period ? "&" : "",
-		change.period ? "period=" : "", change.period ? change.period : "");
+	int len = snprintf(path, sizeof path, "/v1/throttles/*?");
+	if (change.limit)
+		len += snprintf(
+			path + len, sizeof path - (size_t)len, "limit=%" PRId64 "&", change.limit);
+	if (change.period)
+		len += snprintf(path + len, sizeof path - (size_t)len, "period=%" PRId64 "us&",
+			change.period);
+	path[len - 1] = '\0';
 	return api_command_show(&change.q, path, print_change);
 }

@@ -110,13 +110,13 @@ static bool is_whole(const struct throttle_file *file, size_t offset)
 	return bytes.check == entry_check(&file->header, offset, &bytes);
 }
 
+/* Time does not go on with it. */
 static bool take_boot(struct throttle_file *file, const struct throttle_file_entry *entry)
 {
-	if (entry->at < file->latest)
+	if (entry->at > file->latest || file->has_unwritten)
 		return false;
 	file->boot = entry->id;
-	file->boot_began = file->latest = entry->at;
-	file->has_unwritten = false;
+	file->boot_began = entry->at;
 	return true;
 }
 

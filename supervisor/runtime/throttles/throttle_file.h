@@ -4,9 +4,10 @@
  *   START    tasks with this key are about to be written to workers
  *   WRITTEN  all before it were written at this time at the latest
  * So a process that is killed between START and the write, or between that and WRITTEN, leaves a
- * start of which only the time is not known. Times are those of the file's own clock, which goes
- * on from boot to boot: a boot begins when the latest time of the one before was recorded, or
- * later. Each entry has a checksum over its place, too. */
+ * start of which only the time is not known. Times are those of the file's own clock. Where
+ * another boot, or another machine, goes on with the file, that clock goes on where it was: BOOT
+ * stands behind WRITTEN, and its boot began as long before the latest time as the machine is up.
+ * Each entry has a checksum over its place, too. */
 #ifndef RUNTIME_THROTTLE_FILE_H
 #define RUNTIME_THROTTLE_FILE_H
 
@@ -44,7 +45,7 @@ struct throttle_file {
 	uint64_t boot; /* of its last BOOT */
 	mtime boot_began;
 	mtime latest;       /* the latest time in it */
-	bool has_unwritten; /* there are starts behind the last WRITTEN and BOOT */
+	bool has_unwritten; /* there are starts behind the last WRITTEN */
 };
 
 /* Check a file. RC_NOT_FOUND: it is empty. RC_MALFORMED: something in it is not what was written.

@@ -421,15 +421,15 @@ static void on_starts(void *ctx, uint64_t key, uint32_t starts, mtime at)
 	throttle_restore(restored->throttle, key, starts, mtime_max(at - restored->shift, 0));
 }
 
-/* A boot of the machine begins after all that was recorded in the one before. */
+/* Over a boot, or on another machine, the files' time goes on at this moment: how long nothing was
+ * recorded is not known. */
 void throttle_log_restore(struct throttle_log *log, struct throttle *throttle, mtime now)
 {
 	const struct throttle_file *last = &log->files[log->file_count - 1];
 	bool is_same_boot = last->boot == log->boot, has_unwritten = last->has_unwritten;
-	mtime boot_began = is_same_boot ? last->boot_began : last->latest;
-	struct restored restored = {
-		.throttle = throttle, .shift = boot_began - log->place.boot_began};
-	mtime unwritten_at = is_same_boot ? now + restored.shift : boot_began;
+	struct restored restored = {.throttle = throttle,
+		.shift = is_same_boot ? last->boot_began - log->place.boot_began
+				      : last->latest - now};
 
 	log->shift = restored.shift;
 	log->header = last->header;
@@ -437,13 +437,13 @@ void throttle_log_restore(struct throttle_log *log, struct throttle *throttle, m
 	log->latest = last->latest;
 	throttle_missed(throttle, mtime_max(log->files[0].header.before - log->shift, 0));
 	for (int i = 0; i < log->file_count; i++)
-		throttle_file_replay(&log->files[i], unwritten_at, on_starts, &restored);
+		throttle_file_replay(&log->files[i], now + log->shift, on_starts, &restored);
 	forget_bytes(log);
 	log->is_recording = true;
+	if (has_unwritten)
+		put_written(log, now);
 	if (!is_same_boot)
 		put_boot(log);
-	else if (has_unwritten)
-		put_written(log, now);
 	if (ftruncate(log->fds[log->current], (off_t)log->size) != 0) {
 		int error = errno;
 		mark(log);

@@ -148,7 +148,7 @@ static struct named_throttle *make_named(
 
 	if (!named)
 		return NULL;
-	named->configured = figures_of(config);
+	named->configured = named->wanted = figures_of(config);
 	named->scope = config->scope;
 	named->when_exceeded = config->when_exceeded;
 	named->name = strdup(config->name);
@@ -344,6 +344,7 @@ static void use_figures(struct throttles *throttles, struct named_throttle *name
 	mtime now = throttles_now();
 	enum throttle_past past;
 
+	named->wanted = *figures;
 	throttle_configure(named->throttle, figures);
 	if (!is_recorded(figures) && named->log) {
 		throttle_log_remove(named->log);
@@ -355,33 +356,6 @@ static void use_figures(struct throttles *throttles, struct named_throttle *name
 		else
 			log_warn("out of memory: the starts of throttle %s are not recorded",
 				named->name);
-	}
-}
-
-/* What an operator has set stays where the configuration names what it did before. */
-static void configure(struct throttles *throttles, struct named_throttle *named,
-	const struct config_throttle *config)
-{
-	struct throttle_figures figures = *throttle_figures(named->throttle),
-				other = figures_of(config);
-
-	if (other.limit != named->configured.limit)
-		figures.limit = other.limit;
-	if (other.period != named->configured.period)
-		figures.period = other.period;
-	figures.max_keys = other.max_keys;
-	named->configured = other;
-	named->when_exceeded = config->when_exceeded;
-	use_figures(throttles, named, &figures);
-}
-
-void throttles_configure(struct throttles *throttles)
-{
-	for (size_t i = 0; i < throttles->config->throttle_count; i++) {
-		const struct config_throttle *config = &throttles->config->throttles[i];
-		struct named_throttle *named = find_as_defined(throttles, config);
-		if (named)
-			configure(throttles, named, config);
 	}
 }
 
@@ -397,8 +371,50 @@ static bool fits(const struct throttles *throttles, const struct named_throttle 
 
 	for (size_t i = 0; i < throttles->count; i++)
 		if (throttles->list[i] != named)
-			memory += memory_of(throttle_figures(throttles->list[i]->throttle));
+			memory += memory_of(&throttles->list[i]->wanted);
 	return memory <= CONFIG_THROTTLES_MEMORY;
+}
+
+/* What an operator has set stays where the configuration names what it did before. */
+static void want_configured(struct named_throttle *named, const struct config_throttle *config)
+{
+	struct throttle_figures other = figures_of(config);
+
+	if (other.limit != named->configured.limit)
+		named->wanted.limit = other.limit;
+	if (other.period != named->configured.period)
+		named->wanted.period = other.period;
+	named->wanted.max_keys = other.max_keys;
+	named->configured = other;
+	named->when_exceeded = config->when_exceeded;
+}
+
+/* The configured limits fit. */
+static void give_up_limit(struct named_throttle *named)
+{
+	log_warn("throttle %s: the limit of %" PRIu32
+		 " that was set by hand is given up, and is %" PRIu32
+		 " as configured: with it the starts of all throttles would take more than 64 MiB",
+		named->name, named->wanted.limit, named->configured.limit);
+	named->wanted.limit = named->configured.limit;
+}
+
+void throttles_configure(struct throttles *throttles)
+{
+	for (size_t i = 0; i < throttles->config->throttle_count; i++) {
+		const struct config_throttle *config = &throttles->config->throttles[i];
+		struct named_throttle *named = find_as_defined(throttles, config);
+		if (named)
+			want_configured(named, config);
+	}
+	for (size_t i = 0; i < throttles->count; i++) {
+		struct named_throttle *named = throttles->list[i];
+		if (named->wanted.limit > named->configured.limit &&
+			!fits(throttles, named, &named->wanted))
+			give_up_limit(named);
+	}
+	for (size_t i = 0; i < throttles->count; i++)
+		use_figures(throttles, throttles->list[i], &throttles->list[i]->wanted);
 }
 
 const char *throttles_set(

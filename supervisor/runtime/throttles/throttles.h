@@ -20,6 +20,7 @@ struct named_throttle {
 	struct throttle *throttle; /* owned; it has the figures in force */
 	struct throttle_log *log;  /* owned; NULL: its starts are not recorded */
 	struct throttle_figures configured;
+	struct throttle_figures wanted; /* those in force, or that are about to be */
 	enum config_throttle_scope scope;
 	enum config_when_exceeded when_exceeded;
 	uint32_t pools; /* that use it */

@@ -114,20 +114,25 @@ START_TEST(starts_have_the_time_at_which_they_were_written)
 }
 END_TEST
 
-/* The process that wrote them was killed, and so was the machine. */
-START_TEST(starts_of_another_boot_were_written_before_it)
+/* It goes on where the other one ended, after 550 of its own. */
+START_TEST(time_goes_on_in_another_boot)
 {
 	put_boot(BOOT_A, 100);
 	put_start(7, 1);
 	put_written(600);
-	put_start(8, 1);
-	put_boot(BOOT_B, 600);
-	put_start(9, 1);
+	put_boot(BOOT_B, 50);
 	struct throttle_file file = read_back();
 	ck_assert_uint_eq(file.boot, BOOT_B);
-	ck_assert_int_eq(file.boot_began, 600);
+	ck_assert_int_eq(file.boot_began, 50);
 	ck_assert_int_eq(file.latest, 600);
-	EXPECT_REPLAY(999, {7, 1, 600}, {8, 1, 600}, {9, 1, 999});
+	ck_assert(!file.has_unwritten);
+	put_start(9, 1);
+	put_written(601);
+	put_start(8, 1);
+	file = read_back();
+	ck_assert_int_eq(file.boot_began, 50);
+	ck_assert_int_eq(file.latest, 601);
+	EXPECT_REPLAY(999, {7, 1, 600}, {9, 1, 601}, {8, 1, 999});
 }
 END_TEST
 
@@ -209,8 +214,11 @@ static const struct senseless {
 	{"no starts", {{THROTTLE_FILE_BOOT, 0, BOOT_A, 100}, {THROTTLE_FILE_START, 0, 7, 0}}},
 	{"time goes back",
 		{{THROTTLE_FILE_BOOT, 0, BOOT_A, 100}, {THROTTLE_FILE_WRITTEN, 0, 0, 499}}},
-	{"time goes back",
-		{{THROTTLE_FILE_BOOT, 0, BOOT_A, 100}, {THROTTLE_FILE_BOOT, 0, BOOT_B, 499}}},
+	{"a boot later than what it goes on with",
+		{{THROTTLE_FILE_BOOT, 0, BOOT_A, 100}, {THROTTLE_FILE_BOOT, 0, BOOT_B, 501}}},
+	{"starts without a time before a boot",
+		{{THROTTLE_FILE_BOOT, 0, BOOT_A, 100}, {THROTTLE_FILE_START, 1, 7, 0},
+			{THROTTLE_FILE_BOOT, 0, BOOT_B, 500}}},
 	{"time goes back",
 		{{THROTTLE_FILE_BOOT, 0, BOOT_A, 100}, {THROTTLE_FILE_WRITTEN, 0, 0, 900},
 			{THROTTLE_FILE_WRITTEN, 0, 0, 899}}},
@@ -233,7 +241,7 @@ static Suite *throttle_file_suite(void)
 	TCase *tcase = tcase_create("bytes");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, starts_have_the_time_at_which_they_were_written);
-	tcase_add_test(tcase, starts_of_another_boot_were_written_before_it);
+	tcase_add_test(tcase, time_goes_on_in_another_boot);
 	tcase_add_test(tcase, a_part_of_an_entry_at_the_end_is_left_out);
 	tcase_add_test(tcase, each_changed_bit_is_noticed);
 	tcase_add_test(tcase, an_entry_in_another_place_or_of_another_generation_is_noticed);

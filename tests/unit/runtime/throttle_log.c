@@ -378,40 +378,66 @@ static void append(struct buf *out, const struct throttle_file_header *header,
 	throttle_file_append(out, header, buf_len(out), &entry);
 }
 
-/* It ended 3 s after its last start was recorded, at the earliest: that is not known. */
-START_TEST(starts_of_another_boot_are_as_old_as_that_boot_knew)
+/* Two starts 7 s before the last one of 97 s, in another boot. */
+static const struct throttle_file_header of_another_boot = {
+	.generation = 1, .seed = 77, .before = 10 * MTIME_SECOND};
+
+static void put_another_boot(struct buf *bytes)
 {
-	const struct throttle_file_header header = {
-		.generation = 1, .seed = 77, .before = 10 * MTIME_SECOND};
-	struct buf bytes;
-	buf_init(&bytes, SIZE_MAX);
-	throttle_file_append_header(&bytes, &header);
-	append(&bytes, &header,
+	const struct throttle_file_header *header = &of_another_boot;
+	buf_init(bytes, SIZE_MAX);
+	throttle_file_append_header(bytes, header);
+	append(bytes, header,
 		(struct throttle_file_entry){THROTTLE_FILE_BOOT, 0, 4711, 50 * MTIME_SECOND});
-	append(&bytes, &header, (struct throttle_file_entry){THROTTLE_FILE_START, 2, 0, 0});
-	append(&bytes, &header,
+	append(bytes, header, (struct throttle_file_entry){THROTTLE_FILE_START, 2, 0, 0});
+	append(bytes, header,
 		(struct throttle_file_entry){THROTTLE_FILE_WRITTEN, 0, 0, 90 * MTIME_SECOND});
-	append(&bytes, &header, (struct throttle_file_entry){THROTTLE_FILE_START, 1, 0, 0});
-	append(&bytes, &header,
+	append(bytes, header, (struct throttle_file_entry){THROTTLE_FILE_START, 1, 0, 0});
+	append(bytes, header,
 		(struct throttle_file_entry){THROTTLE_FILE_WRITTEN, 0, 0, 97 * MTIME_SECOND});
+}
+
+/* How long the machine, which may be another one, has been up says nothing. */
+static const mtime uptimes[] = {0, 4 * MTIME_SECOND, 30 * 24 * 60 * MTIME_MINUTE};
+
+START_TEST(starts_of_another_boot_do_not_age_until_now)
+{
+	struct buf bytes;
+	put_another_boot(&bytes);
 	write_file("throttle-erp.0", &bytes);
-	now = BOOT + 4 * MTIME_SECOND;
+	buf_release(&bytes);
+	now = BOOT + uptimes[_i];
 	ck_assert_int_eq(start_process(), THROTTLE_PAST_KNOWN);
-	ck_assert_int_eq(wait_of(0), PERIOD - 11 * MTIME_SECOND);
+	ck_assert_int_eq(wait_of(0), PERIOD - 7 * MTIME_SECOND);
 	ck_assert_int_eq(wait_of(1), 0);
-	now += PERIOD - 11 * MTIME_SECOND;
+	now += MTIME_SECOND;
+	kill_process(); /* and again in this boot */
+	ck_assert_int_eq(start_process(), THROTTLE_PAST_KNOWN);
+	ck_assert_int_eq(wait_of(0), PERIOD - 8 * MTIME_SECOND);
+	now += PERIOD - 8 * MTIME_SECOND;
 	turn(0, 2);
-	end_process(); /* and again in this boot */
+	end_process();
 	ck_assert_int_eq(start_process(), THROTTLE_PAST_KNOWN);
 	ck_assert_int_eq(wait_of(0), 7 * MTIME_SECOND);
-	end_process();
+}
+END_TEST
 
-	append(&bytes, &header, (struct throttle_file_entry){THROTTLE_FILE_START, 3, 0, 0});
+/* The machine ended before that was recorded: it was at any time until now. */
+START_TEST(a_start_at_the_end_of_another_boot_counts_from_now)
+{
+	struct buf bytes;
+	put_another_boot(&bytes);
+	append(&bytes, &of_another_boot,
+		(struct throttle_file_entry){THROTTLE_FILE_START, 3, 0, 0});
 	write_file("throttle-erp.0", &bytes);
-	now = BOOT + 4 * MTIME_SECOND;
-	ck_assert_int_eq(start_process(), THROTTLE_PAST_KNOWN);
-	ck_assert_int_eq(wait_of(0), PERIOD - 4 * MTIME_SECOND);
 	buf_release(&bytes);
+	now = BOOT + uptimes[_i];
+	for (int i = 0; i < 5; i++) {
+		ck_assert_int_eq(start_process(), THROTTLE_PAST_KNOWN);
+		ck_assert_int_eq(wait_of(0), PERIOD - i * MTIME_SECOND);
+		now += MTIME_SECOND;
+		kill_process();
+	}
 }
 END_TEST
 
@@ -579,7 +605,6 @@ static Suite *throttle_log_suite(void)
 		one_turn_later_the_time_is_known, no_start_is_one_too_many_wherever_it_is_killed,
 		a_longer_period_after_the_start_counts_what_was_left_out,
 		each_key_setting_has_files_of_its_own, removed_files_are_gone,
-		starts_of_another_boot_are_as_old_as_that_boot_knew,
 		a_damaged_file_is_put_aside_and_one_period_waited, times_in_the_future_are_damage,
 		files_that_do_not_belong_together_are_damage,
 		a_full_disk_stops_no_task_and_counts_as_damage,
@@ -592,6 +617,10 @@ static Suite *throttle_log_suite(void)
 		tcase_add_test(tcase, tests[i]);
 	tcase_add_loop_test(
 		tcase, the_files_do_not_grow_for_ever, 0, (int)(sizeof paces / sizeof *paces));
+	tcase_add_loop_test(tcase, starts_of_another_boot_do_not_age_until_now, 0,
+		(int)(sizeof uptimes / sizeof *uptimes));
+	tcase_add_loop_test(tcase, a_start_at_the_end_of_another_boot_counts_from_now, 0,
+		(int)(sizeof uptimes / sizeof *uptimes));
 	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -173,6 +173,45 @@ START_TEST(figures_that_do_not_fit_are_refused)
 }
 END_TEST
 
+static void redefine_keys(int64_t of_tenant)
+{
+	defined[TENANT].max_keys = of_tenant;
+	ck_assert(throttles_define(&throttles, &config));
+	throttles_configure(&throttles);
+}
+
+/* 64 MiB are 8,388,608 starts. */
+START_TEST(a_reload_gives_up_a_limit_that_does_not_fit_any_more)
+{
+	struct named_throttle *first = throttles_find(&throttles, TEXT("erp"));
+	struct named_throttle *second = throttles_find(&throttles, TEXT("tenant"));
+	ck_assert_ptr_null(throttles_set(&throttles, first, 388608, 0));
+	ck_assert_ptr_null(throttles_set(&throttles, second, 400000, 0));
+	redefine_keys(20);
+	ck_assert_uint_eq(figures_of("tenant")->limit, 400000);
+	ck_assert_uint_eq(figures_of("erp")->limit, 388608);
+	defined[TENANT].limit = 8000;
+	redefine_keys(1000);
+	ck_assert_uint_eq(figures_of("tenant")->limit, 8000);
+	ck_assert_uint_eq(figures_of("tenant")->max_keys, 1000);
+	ck_assert_uint_eq(figures_of("erp")->limit, 388608);
+	redefine_keys(1001); /* another one's is too large now */
+	ck_assert_uint_eq(figures_of("tenant")->limit, 8000);
+	expect_figures(100, 5 * MTIME_SECOND);
+}
+END_TEST
+
+START_TEST(a_reload_gives_up_the_limit_of_more_keys)
+{
+	struct named_throttle *named = throttles_find(&throttles, TEXT("tenant"));
+	ck_assert_ptr_null(throttles_set(&throttles, named, 800000, 2 * MTIME_SECOND));
+	redefine_keys(11);
+	ck_assert_uint_eq(figures_of("tenant")->limit, 20);
+	ck_assert_uint_eq(figures_of("tenant")->max_keys, 11);
+	ck_assert_int_eq(figures_of("tenant")->period, 2 * MTIME_SECOND);
+}
+END_TEST
+
 /* ---------- a restart ---------- */
 
 static char state[] = "/tmp/wpool-unit-XXXXXX";
@@ -361,6 +400,8 @@ static Suite *throttles_suite(void)
 	tcase_add_test(tcase, at_first_nothing_starts_for_one_period);
 	tcase_add_test(tcase, what_an_operator_sets_holds_until_another_figure_is_configured);
 	tcase_add_test(tcase, figures_that_do_not_fit_are_refused);
+	tcase_add_test(tcase, a_reload_gives_up_a_limit_that_does_not_fit_any_more);
+	tcase_add_test(tcase, a_reload_gives_up_the_limit_of_more_keys);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("a restart");
 	tcase_add_checked_fixture(tcase, set_up_state, tear_down_state);
