@@ -252,6 +252,8 @@ enum throttling_answer __wrap_throttling_ask(
 		__real_throttling_ask(throttling, delivery, keeps_place, now);
 
 	cover_mark(COVER_THROTTLE, answer, asked);
+	if (answer == THROTTLING_WAITS && asked == ASKED_FIRST)
+		throttles_waits(delivery);
 	return answer;
 }
 

@@ -113,7 +113,10 @@ void throttles_check_waiting(const struct pool_runtime *);
 void throttles_started(struct pool_runtime *, const struct delivery *);
 /* What the pool reports of a task that may not start. */
 void throttles_told(struct pool_runtime *, const struct notice *);
-/* The pool that has its turn: the caller of this task is to be told that it may not start. */
+/* The pool that has its turn: this task, about which it has asked for the first time, is to wait.
+ */
+void throttles_waits(const struct delivery *);
+/* The same: the caller of this task is to be told that it may not start. */
 void throttles_refused(const struct delivery *);
 /* A throttle for which that happens lets the task wait so long. */
 void throttles_decided(const struct delivery *, enum throttle_excess, mtime wait);
