@@ -296,16 +296,17 @@ void throttles_decided(const struct delivery *delivery, enum throttle_excess exc
 		id, (long long)wait, (long long)(at - boot));
 }
 
-/* Not for longer than a minute, if it may be postponed. Behind others, and before them if a worker
- * has had it, it waits as long as they do. */
+/* Not for longer than a minute, if it may be postponed: it has not come back. Behind others, and
+ * before them if a worker has had it, it waits as long as they do. */
 void throttles_waits(const struct delivery *delivery)
 {
-	const struct link *first = delivery->group->tasks.next;
+	const struct link *first = delivery->group->members.next;
 	uint32_t id = account_id(delivery->body);
 	mtime at, boot = boot_of(in_turn);
 
 	(void)find_refusing(in_turn, id, tenant_of(in_turn, delivery), boot, &at);
-	sim_require(delivery->id || first != &delivery->place || in_turn->throttles.credit == 0 ||
+	sim_require(delivery->id || delivery->returns > 0 || delivery->redelivered ||
+			    first != &delivery->place || in_turn->throttles.credit == 0 ||
 			    at - boot <= WAIT_MAX,
 		"message %u is to wait for %lld us", id, (long long)(at - boot));
 }
