@@ -50,17 +50,15 @@ static bool make_with_parents(char path[PATH_MAX])
 	}
 }
 
-enum rc state_folder_open(int *ret_fd, char ret_path[PATH_MAX])
+enum rc state_folder_find(int *ret_fd, char ret_path[PATH_MAX])
 {
 	if (!choose(ret_path)) {
 		errno = ENOENT;
 		return RC_SYSTEM;
 	}
 	int fd = open(ret_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT && make_with_parents(ret_path))
-		fd = open(ret_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return RC_SYSTEM;
+		return errno == ENOENT ? RC_NOT_FOUND : RC_SYSTEM;
 	if (faccessat(fd, ".", W_OK, AT_EACCESS) != 0) {
 		int error = errno;
 		close(fd);
@@ -69,4 +67,15 @@ enum rc state_folder_open(int *ret_fd, char ret_path[PATH_MAX])
 	}
 	*ret_fd = fd;
 	return RC_OK;
+}
+
+enum rc state_folder_open(int *ret_fd, char ret_path[PATH_MAX])
+{
+	enum rc rc = state_folder_find(ret_fd, ret_path);
+
+	if (rc != RC_NOT_FOUND)
+		return rc;
+	if (make_with_parents(ret_path))
+		rc = state_folder_find(ret_fd, ret_path);
+	return rc == RC_NOT_FOUND ? RC_SYSTEM : rc;
 }

@@ -11,5 +11,7 @@
 /* Open it; make it (0700), and what is above it, if it is missing. *ret_fd is owned. RC_SYSTEM: see
  * errno. ret_path is set in any case, empty if there is none to choose. */
 enum rc state_folder_open(int *ret_fd, char ret_path[PATH_MAX]) MUST_CHECK;
+/* The same, but RC_NOT_FOUND if it is missing. */
+enum rc state_folder_find(int *ret_fd, char ret_path[PATH_MAX]) MUST_CHECK;
 
 #endif

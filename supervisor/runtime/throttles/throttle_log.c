@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "runtime/throttles/throttle_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -52,14 +53,14 @@ struct throttle_log {
 
 /* ---------- files ---------- */
 
-/* "throttle-tenant-5f2e8d0c.0" */
+/* "throttle-tenant+5f2e8d0c.0": no name has a "+". */
 static void set_name(struct throttle_log *log)
 {
 	struct text key = text_from(log->place.key);
 	int len = snprintf(log->name, sizeof log->name, "throttle-%s", log->place.name);
 
 	if (log->place.key)
-		snprintf(log->name + len, sizeof log->name - (size_t)len, "-%08" PRIx32,
+		snprintf(log->name + len, sizeof log->name - (size_t)len, "+%08" PRIx32,
 			(uint32_t)keyed_hash(0, key));
 }
 
@@ -539,4 +540,74 @@ void throttle_log_remove(struct throttle_log *log)
 		unlinkat(log->place.folder, file_name(log, i, "", name), 0);
 	log->is_recording = false;
 	throttle_log_close(log);
+}
+
+/* ---------- files that nobody appends to ---------- */
+
+/* "throttle-NAME.0" or "throttle-NAME+KEY.0", or the same with ".1". */
+static bool is_of_throttle(struct text file, struct text name)
+{
+	const size_t key_len = strlen("+5f2e8d0c"), end_len = strlen(".0");
+	struct text start = TEXT("throttle-");
+
+	if (!text_starts(file, start) ||
+		!text_starts(text_of(file.ptr + start.len, file.len - start.len), name))
+		return false;
+	const char *rest = file.ptr + start.len + name.len;
+	size_t len = file.len - start.len - name.len;
+	if (len == key_len + end_len && rest[0] == '+') {
+		rest += key_len;
+		len -= key_len;
+	}
+	return len == end_len && rest[0] == '.' && (rest[1] == '0' || rest[1] == '1');
+}
+
+/* The first one of each two is locked. What cannot be opened is in no log here. */
+static bool is_locked(int folder, const char *file)
+{
+	char first[NAME_MAX + 1];
+
+	snprintf(first, sizeof first, "%.*s0", (int)(strlen(file) - 1), file);
+	int fd = openat(folder, first, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool is_free = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return !is_free;
+}
+
+static void forget_file(int folder, const char *path, const char *name, const char *file)
+{
+	struct stat status;
+
+	if (fstatat(folder, file, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
+		is_locked(folder, file))
+		return;
+	if (unlinkat(folder, file, 0) == 0)
+		log_info("throttle %s: %s/%s is removed: its starts are not recorded there any "
+			 "more",
+			name, path, file);
+	else
+		log_warn("throttle %s: cannot remove %s/%s: %s: remove it before the throttle is "
+			 "recorded there again, or tasks start too early then",
+			name, path, file, strerror(errno));
+}
+
+void throttle_log_forget(int folder, const char *path, const char *name)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+
+	if (!list) {
+		log_warn("throttle %s: cannot list %s: %s; its old records stay", name, path,
+			strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(list)))
+		if (is_of_throttle(text_from(entry->d_name), text_from(name)))
+			forget_file(folder, path, name, entry->d_name);
+	closedir(list);
 }

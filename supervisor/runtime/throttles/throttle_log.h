@@ -26,6 +26,9 @@ enum throttle_past {
 	THROTTLE_PAST_DAMAGED /* the file was renamed, and that was logged */
 };
 
+/* Remove the files of a throttle's name, by whatever key, of which no log is open here or in
+ * another process: what is started from now on is not in them. */
+void throttle_log_forget(int folder, const char *path, const char *name);
 /* Read the files of a throttle, and lock them. NULL: out of memory. */
 struct throttle_log *throttle_log_open(
 	const struct throttle_log_place *, mtime now, enum throttle_past *ret_past);

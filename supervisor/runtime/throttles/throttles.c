@@ -113,6 +113,21 @@ static void log_restored(const struct named_throttle *named, mtime now)
 		log_info("throttle %s: the starts of the process before count", named->name);
 }
 
+/* What this process starts is not in the files by another key, nor in those that it cannot open,
+ * nor, with a short period, in any: a later process must not trust them. */
+static void forget_records(const struct throttles *throttles, const struct named_throttle *named)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (throttles->folder && throttles->folder->fd >= 0) {
+		throttle_log_forget(throttles->folder->fd, throttles->folder->path, named->name);
+	} else if (state_folder_find(&fd, path) == RC_OK) {
+		throttle_log_forget(fd, path, named->name);
+		close(fd);
+	}
+}
+
 /* False: out of memory. */
 static bool set_up_throttle(struct throttles *throttles, struct named_throttle *named)
 {
@@ -125,6 +140,7 @@ static bool set_up_throttle(struct throttles *throttles, struct named_throttle *
 		if (!named->log)
 			return false;
 	}
+	forget_records(throttles, named);
 	named->throttle = throttle_new(figures,
 		past == THROTTLE_PAST_KNOWN ? throttle_log_seed(named->log) : random_id_seed());
 	if (!named->throttle)
@@ -183,6 +199,11 @@ static void drop(struct throttles *throttles, struct named_throttle *named)
 	throttles->count--;
 	memmove(&throttles->list[i], &throttles->list[i + 1],
 		(throttles->count - i) * sizeof *throttles->list);
+	/* What the other one of its name starts is not in its files. */
+	if (throttles_find(throttles, text_from(named->name)) && named->log) {
+		throttle_log_remove(named->log);
+		named->log = NULL;
+	}
 	free_named(named);
 }
 

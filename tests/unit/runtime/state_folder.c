@@ -77,6 +77,19 @@ START_TEST(it_is_of_the_service_manager_or_the_user)
 }
 END_TEST
 
+START_TEST(it_is_found_only_if_it_is_there)
+{
+	int fd = -7;
+	ck_assert_int_eq(state_folder_find(&fd, found), RC_NOT_FOUND);
+	ck_assert_int_eq(fd, -7);
+	ck_assert_int_ne(access(below("/home"), F_OK), 0);
+	expect(below("/home/.local/state/wpool"));
+	ck_assert_int_eq(state_folder_find(&fd, found), RC_OK);
+	ck_assert_str_eq(found, below("/home/.local/state/wpool"));
+	close(fd);
+}
+END_TEST
+
 START_TEST(without_one_the_reason_is_known)
 {
 	unsetenv("HOME");
@@ -103,6 +116,7 @@ static Suite *state_folder_suite(void)
 	TCase *tcase = tcase_create("choice");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, it_is_of_the_service_manager_or_the_user);
+	tcase_add_test(tcase, it_is_found_only_if_it_is_there);
 	tcase_add_test(tcase, without_one_the_reason_is_known);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -3,8 +3,12 @@
 #include "os/clock.h"
 #include "unit/support/runtime/runtime_rig.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 
 #define HOUR (60 * MTIME_MINUTE)
 
@@ -21,7 +25,7 @@ static struct config config = {
 	.throttles = defined, .throttle_count = DEFINED, .pools = pools, .pool_count = 2};
 static struct throttles throttles;
 
-static void set_up(void)
+static void define(void)
 {
 	defined[ERP] = (struct config_throttle){
 		.name = erp, .limit = 100, .period = 5 * MTIME_SECOND, .max_keys = 1};
@@ -32,6 +36,12 @@ static void set_up(void)
 		.max_keys = 10,
 		.when_exceeded = CONFIG_EXCEEDED_REPLY};
 	ck_assert(throttles_define(&throttles, &config));
+}
+
+static void set_up(void)
+{
+	setenv("STATE_DIRECTORY", "/tmp/wpool-unit-none", 1);
+	define();
 }
 
 static void tear_down(void)
@@ -220,7 +230,7 @@ static void set_up_state(void)
 {
 	ck_assert_ptr_nonnull(mkdtemp(state));
 	setenv("STATE_DIRECTORY", state, 1);
-	set_up();
+	define();
 }
 
 static const char *file_of(const char *name)
@@ -230,13 +240,30 @@ static const char *file_of(const char *name)
 	return path;
 }
 
+static int each_file(bool is_removed)
+{
+	DIR *folder = opendir(state);
+	const struct dirent *entry;
+	int count = 0;
+	while ((entry = readdir(folder))) {
+		count += entry->d_name[0] != '.';
+		if (is_removed)
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+	closedir(folder);
+	return count;
+}
+
 static void tear_down_state(void)
 {
-	static const char *const names[] = {"0", "1", "0.damaged", "1.damaged"};
 	tear_down();
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		unlink(file_of(names[i]));
+	(void)each_file(true);
 	ck_assert_int_eq(rmdir(state), 0);
+}
+
+static int count_files(void)
+{
+	return each_file(false);
 }
 
 static void restart(mtime period)
@@ -307,6 +334,97 @@ START_TEST(a_period_that_becomes_long_is_recorded_from_then_on)
 	ck_assert_ptr_null(throttles_set(&throttles, named, 0, MTIME_SECOND));
 	ck_assert_ptr_null(named->log);
 	ck_assert_int_ne(access(file_of("0"), F_OK), 0);
+}
+END_TEST
+
+/* ---------- records with a gap ---------- */
+
+/* By a process that ends then. */
+static void record(void)
+{
+	restart(HOUR);
+	expect_wait(THROTTLES_WAIT);
+	throttles_release(&throttles);
+	ck_assert_int_eq(access(file_of("0"), F_OK), 0);
+}
+
+START_TEST(a_short_period_ends_a_record)
+{
+	record();
+	restart(10 * MTIME_SECOND);
+	ck_assert_int_ne(access(file_of("0"), F_OK), 0);
+	ck_assert_int_ne(access(file_of("1"), F_OK), 0);
+	restart(HOUR);
+	expect_wait(THROTTLES_WAIT);
+}
+END_TEST
+
+START_TEST(another_key_ends_a_record)
+{
+	record();
+	defined[ERP].key = by_tenant;
+	restart(HOUR);
+	ck_assert_int_ne(access(file_of("0"), F_OK), 0);
+	ck_assert_int_ne(access(file_of("1"), F_OK), 0);
+	defined[ERP].key = NULL;
+	restart(HOUR);
+	expect_wait(THROTTLES_WAIT);
+	ck_assert_int_eq(count_files(), 2);
+}
+END_TEST
+
+/* The first one can be opened, and is not locked any more. */
+START_TEST(what_cannot_be_opened_ends_a_record)
+{
+	record();
+	ck_assert_int_eq(unlink(file_of("1")), 0);
+	ck_assert_int_eq(mkdir(file_of("1"), 0700), 0);
+	restart(HOUR);
+	ck_assert_int_ne(access(file_of("0"), F_OK), 0);
+	throttles_release(&throttles);
+	ck_assert_int_eq(rmdir(file_of("1")), 0);
+	restart(HOUR);
+	expect_wait(THROTTLES_WAIT);
+}
+END_TEST
+
+/* Until the pool with the one before is gone, both are recorded. */
+START_TEST(another_key_in_a_reload_ends_a_record)
+{
+	struct pool_config before = {0}, after = {0};
+	char *names[] = {erp, NULL};
+	restart(HOUR);
+	throttles_hold(&throttles, names, &before);
+	defined[ERP].key = by_tenant;
+	ck_assert(throttles_define(&throttles, &config));
+	throttles_hold(&throttles, names, &after);
+	ck_assert_int_eq(count_files(), 4);
+	throttles_let_go(&throttles, &before);
+	ck_assert_int_eq(count_files(), 2);
+	ck_assert_int_ne(access(file_of("0"), F_OK), 0);
+	throttles_let_go(&throttles, &after);
+	ck_assert_int_eq(count_files(), 2); /* nothing is started without a pool */
+}
+END_TEST
+
+/* Also one that begins with the same letters. */
+START_TEST(what_others_record_stays)
+{
+	static const char *const others[] = {"throttle-erp2.0", "throttle-erp.0.damaged",
+		"throttle-er.0", "throttle-erp-5f2e8d0c.0", "throttle-erp.0.0", "throttle-erp.2"};
+	char path[PATH_MAX];
+	record();
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		snprintf(path, sizeof path, "%s/%s", state, others[i]);
+		close(open(path, O_CREAT | O_WRONLY, 0600));
+	}
+	int fd = open(file_of("0"), O_RDONLY);
+	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0); /* as another process does */
+	restart(MTIME_SECOND);
+	ck_assert_int_eq(count_files(), 2 + (int)(sizeof others / sizeof *others));
+	close(fd);
+	restart(MTIME_SECOND);
+	ck_assert_int_eq(count_files(), (int)(sizeof others / sizeof *others));
 }
 END_TEST
 
@@ -409,6 +527,14 @@ static Suite *throttles_suite(void)
 	tcase_add_test(tcase, a_damaged_record_is_one_period);
 	tcase_add_test(tcase, without_a_folder_it_waits_all_the_same);
 	tcase_add_test(tcase, a_period_that_becomes_long_is_recorded_from_then_on);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("records with a gap");
+	tcase_add_checked_fixture(tcase, set_up_state, tear_down_state);
+	tcase_add_test(tcase, a_short_period_ends_a_record);
+	tcase_add_test(tcase, another_key_ends_a_record);
+	tcase_add_test(tcase, what_cannot_be_opened_ends_a_record);
+	tcase_add_test(tcase, another_key_in_a_reload_ends_a_record);
+	tcase_add_test(tcase, what_others_record_stays);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("turns");
 	tcase_add_checked_fixture(tcase, set_up_pools, tear_down_pools);
