@@ -247,13 +247,19 @@ END_TEST
 
 START_TEST(what_may_have_killed_a_supervisor_is_not_postponed)
 {
-	const struct {
-		struct delivery delivery;
+	static const struct {
+		uint32_t returns;
+		bool redelivered;
+		uint16_t renewed;
 		bool may;
-	} cases[] = {{{.returns = 0}, true}, {{.returns = 1}, false}, {{.redelivered = true}, true},
-		{{.renewed = 1}, true}, {{.redelivered = true, .renewed = 1}, false}};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		ck_assert_int_eq(settle_may_postpone(&cases[i].delivery), cases[i].may);
+	} cases[] = {{0, false, 0, true}, {1, false, 0, false}, {0, true, 0, true},
+		{0, false, 1, true}, {0, true, 1, false}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct delivery delivery = {.returns = cases[i].returns,
+			.redelivered = cases[i].redelivered,
+			.renewed = cases[i].renewed};
+		ck_assert_int_eq(settle_may_postpone(&delivery), cases[i].may);
+	}
 }
 END_TEST
 
