@@ -70,16 +70,23 @@ static uint8_t key_at(
 
 /* ---------- what may start ---------- */
 
+/* A start of this key is in the window that ends at this moment. */
+static bool is_in_use(const struct supervisor_throttle *own, uint32_t key, mtime boot)
+{
+	const struct throttled_starts *starts = &own->starts[key];
+	uint32_t count = starts->count;
+
+	while (count > 0 && starts->of[count - 1].late > boot)
+		count--;
+	return count > 0 && boot - starts->of[count - 1].late < own->figures.period;
+}
+
 static uint32_t keys_in_use(const struct supervisor_throttle *own, mtime boot)
 {
 	uint32_t count = 0;
 
-	for (uint32_t key = 0; key < THROTTLED_KEYS; key++) {
-		const struct throttled_starts *starts = &own->starts[key];
-
-		count += starts->count > 0 &&
-			 boot - starts->of[starts->count - 1].late < own->figures.period;
-	}
+	for (uint32_t key = 0; key < THROTTLED_KEYS; key++)
+		count += is_in_use(own, key, boot);
 	return count;
 }
 
@@ -96,11 +103,7 @@ static mtime window_at(const struct supervisor_throttle *own, uint8_t key)
 /* The key has a start in its window, or there is space for another key. */
 static bool has_space(const struct supervisor_throttle *own, uint8_t key, mtime boot)
 {
-	const struct throttled_starts *starts = &own->starts[key];
-	bool is_in_use = starts->count > 0 &&
-			 boot - starts->of[starts->count - 1].late < own->figures.period;
-
-	return is_in_use || keys_in_use(own, boot) < own->figures.max_keys;
+	return is_in_use(own, key, boot) || keys_in_use(own, boot) < own->figures.max_keys;
 }
 
 static bool is_sure(const struct supervisor_throttle *own, mtime boot)
@@ -305,6 +308,8 @@ void throttles_waits(const struct delivery *delivery)
 	mtime at, boot = boot_of(in_turn);
 
 	(void)find_refusing(in_turn, id, tenant_of(in_turn, delivery), boot, &at);
+	if (!are_sure(in_turn, boot))
+		return;
 	sim_require(delivery->id || delivery->returns > 0 || delivery->redelivered ||
 			    first != &delivery->place || in_turn->throttles.credit == 0 ||
 			    at - boot <= WAIT_MAX,

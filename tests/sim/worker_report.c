@@ -54,6 +54,8 @@ void worker_report_gone(
 		if (!worker->given_up)
 			note_end(runtime, &worker->tasks[0]);
 	}
+	if (unheard_count > 0 && !workers_have_many(runtime))
+		runtime->world->account.message[worker->unheard[0].id].failures++;
 	worker->phase = WORKER_NONE;
 	worker->count = worker->unheard_count = 0;
 	are_suspects = worker->are_suspects;
