@@ -574,6 +574,14 @@ static enum send_result send(struct dispatch *dispatch, struct delivery *deliver
 	return dispatch->effects->send(dispatch->io, slot, delivery, attempt);
 }
 
+/* Before the tasks that fill the workers. */
+static void name_next(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
+{
+	if (dispatch->sessions && !list_is_empty(&dispatch->sessions->unnamed) &&
+		next_pipe(dispatch, depth, pack, now))
+		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
+}
+
 enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_task)
 {
@@ -581,9 +589,7 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	struct pipe *pipe;
 	int wakes = 0, sends = 0, refusals = 0;
 	bool is_throttled = throttling_is_on(&dispatch->throttling);
-	if (dispatch->sessions && !list_is_empty(&dispatch->sessions->unnamed) &&
-		next_pipe(dispatch, depth, pack, now))
-		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
+	name_next(dispatch, depth, pack, now);
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
 		enum dispatch_stop stop = DISPATCH_DONE;
 		if (is_throttled && !may_start(dispatch, delivery, now, &stop)) {
@@ -616,6 +622,9 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 			charge_throttles(dispatch);
 		into_pipe(dispatch, delivery, pipe, now);
 	}
+	/* A start may have brought another session of its throttle's group to its turn. */
+	if (is_throttled)
+		name_next(dispatch, depth, pack, now);
 	return DISPATCH_DONE;
 }
 

@@ -484,20 +484,25 @@ START_TEST(without_its_throttle_a_session_runs)
 }
 END_TEST
 
+static void start_after_deaths(struct rig *rig)
+{
+	struct pool_config config = config_of(3);
+	config.session.takeover_delay = 30 * MTIME_SECOND;
+	rig_start(rig, config);
+	rig_step(rig, (struct event){.kind = TOKEN_HELD,
+			      .token = {.is_orderly = true, .deaths = 3, .window = 8}});
+	rig_turn(rig);
+	rig_source_up(rig);
+	rig_turn(rig);
+	rig_forget(rig);
+}
+
 /* After deaths in a row a message is named before it is sent. What waits for a throttle is not
  * sent, so the next one is named. */
 START_TEST(the_token_names_another_one_meanwhile)
 {
 	struct rig rig;
-	struct pool_config config = config_of(3);
-	config.session.takeover_delay = 30 * MTIME_SECOND;
-	rig_start(&rig, config);
-	rig_step(&rig, (struct event){.kind = TOKEN_HELD,
-			       .token = {.is_orderly = true, .deaths = 3, .window = 8}});
-	rig_turn(&rig);
-	rig_source_up(&rig);
-	rig_turn(&rig);
-	rig_forget(&rig);
+	start_after_deaths(&rig);
 	keyed_deliver(&rig, "a");
 	rig_expect(&rig, "send 0:1");
 	keyed_deliver(&rig, "b@a+ c+");
@@ -514,6 +519,23 @@ START_TEST(the_token_names_another_one_meanwhile)
 	rig_step(&rig, (struct event){.kind = TOKEN_NAMED});
 	rig_turn(&rig);
 	rig_expect(&rig, "send 1:2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* A start brings the next one of its group to its turn in the same turn of the pool. */
+START_TEST(the_next_one_of_its_group_is_named)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a b@a c@a+");
+	rig_expect(&rig, "name c, send 0:1");
+	rig_step(&rig, (struct event){.kind = TOKEN_NAMED});
+	rig_turn(&rig);
+	rig_expect(&rig, "name none");
+	rig.now += PERIOD;
+	rig_turn(&rig);
+	rig_expect(&rig, "send 1:2, name c");
 	rig_end(&rig);
 }
 END_TEST
@@ -542,7 +564,7 @@ static Suite *throttling_sessions_suite(void)
 		an_exclusive_task_without_a_session_stops_no_session);
 	UNIT_CASE_WITH(suite, "changes", throttled_set_up, throttled_tear_down,
 		other_figures_and_a_suspension_wake_sessions, without_its_throttle_a_session_runs,
-		the_token_names_another_one_meanwhile);
+		the_token_names_another_one_meanwhile, the_next_one_of_its_group_is_named);
 	return suite;
 }
 
