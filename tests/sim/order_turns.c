@@ -122,7 +122,8 @@ static void follow_lives(struct pool_runtime *runtime)
 			forget(&runtime->hand, key);
 }
 
-void order_turns_follow(struct pool_runtime *runtime)
+/* What was not ready goes behind all others. Return what is ready. */
+static uint32_t follow(struct pool_runtime *runtime)
 {
 	uint32_t ready = find_ready(runtime);
 
@@ -132,6 +133,12 @@ void order_turns_follow(struct pool_runtime *runtime)
 	for (uint8_t key = 0; key <= ORDER_KEYS_MAX; key++)
 		if (!(ready >> key & 1))
 			forget(&runtime->hand, key);
+	return ready;
+}
+
+void order_turns_follow(struct pool_runtime *runtime)
+{
+	(void)follow(runtime);
 }
 
 /* An operator ends the life of the session that has its turn: it has it in one go. */
@@ -163,9 +170,9 @@ static void check_quantum(const struct pool_runtime *runtime, uint8_t key, uint3
 void order_turns_sent(struct pool_runtime *runtime, const struct worker_task *task)
 {
 	uint8_t key = key_of(runtime, task->id);
-	uint32_t ready = find_ready(runtime);
+	/* In this very turn one may have ended, or waited for a throttle. */
+	uint32_t ready = follow(runtime);
 
-	follow_lives(runtime); /* one may have ended in this very turn */
 	forget(&runtime->hand, key);
 	if (task->is_suspect || task->alone || is_ending(runtime, key))
 		return;
