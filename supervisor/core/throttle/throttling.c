@@ -72,9 +72,14 @@ static struct throttle_group *first_group(const struct link *groups)
 	return first ? CONTAINER_OF(first, struct throttle_group, place) : NULL;
 }
 
+static struct delivery *task_at(const struct link *member)
+{
+	return CONTAINER_OF(member, struct delivery, place);
+}
+
 static struct delivery *first_task(const struct throttle_group *group)
 {
-	return CONTAINER_OF(group->members.next, struct delivery, place);
+	return task_at(group->members.next);
 }
 
 static struct session *first_session(const struct throttle_group *group)
@@ -153,15 +158,17 @@ void throttling_session_left(struct throttle_group *group, mtime now)
 		sessions_set_due(group->throttling->sessions, first_session(group), true, now);
 }
 
-/* One that comes back from a worker is older than those that wait. */
+/* Tasks that come back from a worker are older than those that wait. */
 static void group_add(struct throttle_group *group, struct delivery *delivery)
 {
-	bool is_older = !list_is_empty(&group->members) && delivery->tag < first_task(group)->tag;
+	struct link *next = &group->members;
+	bool is_newest = list_is_empty(next) || task_at(next->prev)->tag < delivery->tag;
 	list_remove(&delivery->place);
-	if (is_older)
-		list_prepend(&group->members, &delivery->place);
-	else
-		list_append(&group->members, &delivery->place);
+	if (!is_newest)
+		do
+			next = next->next;
+		while (task_at(next)->tag < delivery->tag);
+	list_append(next, &delivery->place);
 	delivery->group = group;
 	group->throttling->in_groups++;
 }
@@ -216,7 +223,7 @@ static void release_tasks(struct throttle_group *group, struct link *queued)
 {
 	while (!list_is_empty(&group->members)) {
 		struct link *last = group->members.prev;
-		CONTAINER_OF(last, struct delivery, place)->group = NULL;
+		task_at(last)->group = NULL;
 		list_remove(last);
 		list_prepend(queued, last);
 	}

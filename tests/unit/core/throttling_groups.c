@@ -320,6 +320,29 @@ START_TEST(a_task_that_has_come_back_holds_its_place)
 }
 END_TEST
 
+/* A worker ends because of one of its tasks; the others wait before those that came later. */
+START_TEST(tasks_that_come_back_from_a_worker_keep_their_order)
+{
+	struct rig rig;
+	struct pool_config config = rig_several(2, 4);
+	config.prefetch = 16;
+	throttled_set(throttle, 3, THROTTLED_PERIOD);
+	throttled_add(&config, throttle, true, THROTTLE_DELAY);
+	rig_start(&rig, config);
+	rig_set_writable(&rig, 1, false);
+	throttled_deliver(&rig, "a a a a a");
+	rig_expect(&rig, "send 0:1, send 0:2, send 0:3");
+	rig_set_writable(&rig, 1, true);
+	rig_broken_task(&rig, 0, 1);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	throttled_expect(&rig, 4, "t0");
+	rig_forget(&rig);
+	throttled_wait(&rig, THROTTLED_PERIOD, "spawn 0.2, send 1:2, send 1:3, send 1:4");
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- suspects, and tasks that run alone ---------- */
 
 START_TEST(an_exclusive_task_keeps_its_place)
@@ -525,7 +548,8 @@ static Suite *throttling_groups_suite(void)
 		messages_without_the_key_share_one_limit, a_group_is_not_overtaken,
 		groups_that_are_due_go_first_and_take_turns,
 		a_start_of_another_pool_makes_the_group_wait_longer,
-		a_task_waits_for_one_key_after_the_other, the_limit_for_all_holds_back_what_is_due);
+		a_task_waits_for_one_key_after_the_other, the_limit_for_all_holds_back_what_is_due,
+		tasks_that_come_back_from_a_worker_keep_their_order);
 	UNIT_CASE_WITH(suite, "how much", set_up, tear_down,
 		half_of_the_window_waits_and_as_many_are_postponed_as_started,
 		a_postponed_task_has_counted_no_attempt,
