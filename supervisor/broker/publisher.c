@@ -323,7 +323,7 @@ void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 	if (publisher->state != RUNNING)
 		return; /* GIVEN_UP in this turn: the pool publishes it again on the next channel */
 	options.frame_max = connection_frame_max(publisher->connection);
-	if (parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE)
+	if (parcel_may_wait(parcel))
 		delay = retry_queues_choose(
 			&publisher->retry_queues, parcel->delay, parcel->kind == PARCEL_POSTPONE);
 	if (delay > 0) {

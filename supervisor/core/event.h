@@ -94,7 +94,7 @@ struct event {
 	/* SLOT_OUTPUT, TURN_END: whatever is read in this turn, or is not read yet at its end,
 	 * arrived after this time; 0: the time is not known, so now counts. */
 	mtime arrived_after;
-	mtime boot; /* TURN_END: the time of throttles (clock_boot) */
+	mtime boot; /* TURN_END: the time of throttles (clock_boot); 0: there are none */
 	union {
 		struct {
 			uint32_t epoch;

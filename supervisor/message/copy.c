@@ -76,8 +76,7 @@ static struct text inherit(const struct parcel *parcel, struct properties *ret)
 
 static bool waits(const struct parcel *parcel, const struct copy_options *options)
 {
-	bool may_wait = parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE;
-	return may_wait && parcel->delay > 0 && options->retry_queue.len > 0;
+	return parcel_may_wait(parcel) && parcel->delay > 0 && options->retry_queue.len > 0;
 }
 
 void copy_set_number(struct properties *properties, uint64_t number, char digits[TEXT_DECIMAL_MAX])

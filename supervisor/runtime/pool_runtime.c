@@ -195,6 +195,13 @@ static bool create_parts(
 	return true;
 }
 
+static void hold_throttles(struct pool_runtime *runtime, char *const *names)
+{
+	throttles_hold(runtime->throttles, names, &runtime->pool_config);
+	runtime->consumer_config.throttles =
+		throttles_keys(runtime->throttles, &runtime->pool_config);
+}
+
 struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 	struct config_pool *config, uint16_t place, uint32_t serial, mtime now)
 {
@@ -219,13 +226,11 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 		.max_body = (uint64_t)own->max_body,
 		.wanted = (uint16_t)own->workers};
 	runtime->pool_config = pool_runtime_pool_config(own);
-	throttles_hold(runtime->throttles, own->throttle, &runtime->pool_config);
 	runtime->workers_config = pool_runtime_workers_config(own);
 	runtime->workers_config.descriptors = &tools->descriptors;
 	runtime->workers_config.secrets = tools->secrets;
 	runtime->consumer_config = pool_runtime_consumer_config(own, seed);
-	runtime->consumer_config.throttles =
-		throttles_keys(runtime->throttles, &runtime->pool_config);
+	hold_throttles(runtime, own->throttle);
 	runtime->publisher_config = pool_runtime_publisher_config(own, place, ~seed);
 	runtime->workers_config.lease = pool_token_lease(&runtime->pool_config, place);
 	if (!create_token(runtime, tools, seed) || !create_parts(runtime, tools, now)) {
@@ -378,11 +383,9 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	workers->answer.header_bytes = workers_before.answer.header_bytes;
 	configure_publisher(runtime);
 	runtime->pool_config = pool_runtime_pool_config(config);
-	throttles_hold(runtime->throttles, config->throttle, &runtime->pool_config);
+	hold_throttles(runtime, config->throttle);
 	runtime->consumer_config.is_return_free = runtime->pool_config.session.is_return_free;
 	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(config));
-	runtime->consumer_config.throttles =
-		throttles_keys(runtime->throttles, &runtime->pool_config);
 	pool_step(runtime->pool, now, &configure);
 	throttles_let_go(runtime->throttles, &pool_before);
 	pool_token_configure(&runtime->token, &runtime->pool_config);

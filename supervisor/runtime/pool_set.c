@@ -108,15 +108,18 @@ void pool_set_turn(
 	struct pool_set *pool_set, struct throttles *throttles, mtime now, uint64_t wall_s)
 {
 	struct link *turns = turns_of(pool_set), *link;
-	mtime throttle_now = throttles_now();
+	bool are_throttled = throttles->count > 0;
+	mtime throttle_now = are_throttled ? throttles_now() : 0;
 
 	for (link = turns->next; link != turns; link = link->next)
 		pool_runtime_turn(runtime_of(link), now, throttle_now, wall_s);
 	throttles_save(throttles, throttle_now);
 	for (link = turns->next; link != turns; link = link->next)
 		pool_runtime_flush(runtime_of(link));
-	throttles_end_turn(throttles, throttles_now());
-	put_users_last(turns);
+	if (are_throttled) {
+		throttles_end_turn(throttles, throttles_now());
+		put_users_last(turns);
+	}
 }
 
 /* ---------- seconds ---------- */

@@ -80,6 +80,12 @@ struct parcel {
  * broker stops reading, so many bytes are held twice: here and in the connection's output. */
 #define OUTBOX_SENT_MAX ((size_t)64 * 1024 * 1024)
 
+/* It goes to a retry queue if it has a delay. */
+static inline bool parcel_may_wait(const struct parcel *parcel)
+{
+	return parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE;
+}
+
 /* A parcel stands in exactly one of the lists. */
 struct outbox {
 	const struct effects *effects; /* borrowed until the pool's end, like io */

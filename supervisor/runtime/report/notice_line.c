@@ -319,12 +319,6 @@ static void add_parcel(struct line *line)
 	line_printf(line, "%s", names[line->notice->delivery->parcel.kind]);
 }
 
-/* It goes to a retry queue if it has a delay. */
-static bool parcel_waits(const struct parcel *parcel)
-{
-	return parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE;
-}
-
 /* The queue that a parcel is for. */
 static void add_target(struct line *line)
 {
@@ -339,7 +333,7 @@ static void add_target(struct line *line)
 		queue = parcel->delivery->reply_to;
 	else if (parcel->kind == PARCEL_DEAD_LETTER && report->dead_letters)
 		queue = text_from(report->dead_letters);
-	else if (parcel_waits(parcel) && parcel->delay > 0)
+	else if (parcel_may_wait(parcel) && parcel->delay > 0)
 		queue = retry_queue_name(queue, parcel->delay, name, sizeof name);
 	add_shown(line, queue);
 }
@@ -348,7 +342,7 @@ static void add_advice(struct line *line)
 {
 	const struct parcel *parcel = &line->notice->delivery->parcel;
 
-	if (parcel->returned && (parcel->kind == PARCEL_DEAD_LETTER || parcel_waits(parcel)))
+	if (parcel->returned && (parcel->kind == PARCEL_DEAD_LETTER || parcel_may_wait(parcel)))
 		line_printf(line,
 			" (declare it as docs/retries.md says, or give the user the right to "
 			"configure it)");

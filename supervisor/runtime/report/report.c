@@ -36,8 +36,7 @@ static void log_notice(
  * first copy is returned, so that return is expected. */
 static enum log_level refusal_level(const struct parcel *parcel)
 {
-	bool waits = parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE;
-	unsigned first = waits && parcel->returned ? 2 : 1;
+	unsigned first = parcel_may_wait(parcel) && parcel->returned ? 2 : 1;
 
 	return parcel->refusals == first || parcel->refusals == 0 ? LOG_WARN : LOG_DEBUG;
 }
