@@ -40,7 +40,6 @@ struct token_channel {
 	struct connection *connection; /* borrowed; NULL: offline */
 	enum token_channel_state state;
 	bool is_passive; /* the broker does not let us declare the queue */
-	bool is_empty;   /* as it was declared */
 	bool has_logged_forged;
 	uint16_t logged_code; /* the code that was last logged as a warning */
 	struct backoff backoff;
@@ -271,9 +270,8 @@ static void declare(struct token_channel *tokens)
 	channel_declare_queue(tokens->connection, tokens->config->channel, &queue);
 }
 
-static void consume(struct token_channel *tokens, const struct amqp_event *event)
+static void consume(struct token_channel *tokens)
 {
-	tokens->is_empty = event->messages == 0;
 	tokens->state = STARTING;
 	channel_qos(tokens->connection, tokens->config->channel, TOKEN_PREFETCH);
 	channel_consume(tokens->connection, tokens->config->channel, tokens->config->queue,
@@ -291,7 +289,7 @@ static void log_close(struct token_channel *tokens, const struct amqp_event *eve
 			"standing by (declare it as in docs/ordering.md, or give the user the "
 			"right to configure it)",
 			TEXT_ARGS(tokens->config->queue));
-	else if (event->code == CODE_PRECONDITION_FAILED)
+	else if (event->code == CODE_PRECONDITION_FAILED && tokens->state == DECLARING)
 		channel_log_line(tokens->log, level,
 			"queue \"%.*s\" is no quorum queue with a single active consumer (%s): "
 			"standing by (delete it, and it is declared as it must be)",
@@ -328,7 +326,7 @@ static void on_consuming(struct token_channel *tokens, mtime now)
 	backoff_reset(&tokens->backoff);
 	channel_log_line(tokens->log, LOG_INFO, "waiting for the token of queue \"%.*s\"",
 		TEXT_ARGS(tokens->config->queue));
-	token_up(tokens->token, tokens->is_empty, now);
+	token_up(tokens->token, now);
 }
 
 /* By the broker: the queue was deleted, or its node is gone. */
@@ -372,7 +370,7 @@ void token_channel_on_event(struct token_channel *tokens, const struct amqp_even
 		declare(tokens);
 		break;
 	case AMQP_QUEUE_DECLARED:
-		consume(tokens, event);
+		consume(tokens);
 		break;
 	case AMQP_CONSUME_OK:
 		on_consuming(tokens, now);

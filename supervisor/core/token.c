@@ -24,9 +24,9 @@ struct token {
 	const struct token_effects *effects;
 	void *io;
 	enum token_state state;
-	bool is_up;      /* the consuming channel */
-	bool publishes;  /* the publish channel is up */
-	bool wants_zero; /* a token of epoch 0 is to be published */
+	bool is_up;     /* the consuming channel */
+	bool publishes; /* the publish channel is up */
+	mtime zero_at;  /* STANDBY: then a token of epoch 0 is published again */
 
 	/* The highest token seen, while one counts. */
 	bool has_top;
@@ -68,7 +68,6 @@ struct token *token_new(
 	token->config = *config;
 	token->effects = effects;
 	token->io = io;
-	token->wants_zero = true;
 	token->requeued_at = token->unproven_at = MTIME_NEVER;
 	return token;
 }
@@ -323,13 +322,17 @@ static void publish_next(struct token *token, mtime now)
 	send_next(token, is_orderly, now);
 }
 
-static void publish_zero(struct token *token)
+/* Again and again, because what was in the queue may have been purged, or dropped by a policy: then
+ * no other token comes. */
+static void publish_zero(struct token *token, mtime now)
 {
 	const struct token_content zero = {
 		.window = token->config.window, .delay = token->config.delay};
 
-	if (token->publishes && token->is_up && token->wants_zero && token->state == TOKEN_STANDBY)
-		token->effects->publish(token->io, &zero);
+	if (!token->publishes || !token->is_up || token->state != TOKEN_STANDBY)
+		return;
+	token->zero_at = mtime_after(now, token->config.delay);
+	token->effects->publish(token->io, &zero);
 }
 
 /* ---------- changes of state ---------- */
@@ -356,7 +359,6 @@ static void stand_by(struct token *token)
 static void take_over(struct token *token, mtime now)
 {
 	token->state = TOKEN_TAKING;
-	token->wants_zero = false;
 	publish_next(token, now);
 }
 
@@ -369,7 +371,6 @@ static void lose_lease(struct token *token)
 	token->state = TOKEN_STANDBY;
 	token->handover_len = 0;
 	token->is_handover_new = token->is_window_new = false;
-	token->wants_zero = true; /* a policy of the broker may have dropped what was requeued */
 }
 
 static void leave_for_good(struct token *token)
@@ -450,11 +451,10 @@ static void finish_next(struct token *token, mtime now)
 
 /* ---------- the consuming channel ---------- */
 
-void token_up(struct token *token, bool is_empty, mtime now)
+void token_up(struct token *token, mtime now)
 {
 	token->is_up = true;
-	token->wants_zero = token->wants_zero || is_empty;
-	publish_zero(token);
+	publish_zero(token, now);
 	if (token->state == TOKEN_HOLDING)
 		publish_next(token, now);
 }
@@ -564,7 +564,7 @@ void token_publisher_up(struct token *token, mtime now)
 	if (token->next.state == NEXT_WANTED)
 		publish_next(token, now);
 	else
-		publish_zero(token);
+		publish_zero(token, now);
 }
 
 void token_publisher_down(struct token *token)
@@ -578,10 +578,8 @@ void token_publisher_down(struct token *token)
 
 void token_confirmed(struct token *token, mtime now)
 {
-	if (token->next.state != NEXT_SENT) {
-		token->wants_zero = false;
+	if (token->next.state != NEXT_SENT)
 		return;
-	}
 	token->next.is_confirmed = true;
 	ack_tag(token, token->wider_tag);
 	token->wider_tag = 0;
@@ -692,6 +690,8 @@ mtime token_deadline(const struct token *token)
 		return token->leave_by;
 	if (token->state == TOKEN_TAKING && next->is_confirmed)
 		return mtime_after(next->sent_at, renewal_span(token));
+	if (token->state == TOKEN_STANDBY && token->is_up && token->publishes)
+		return token->zero_at;
 	if (token->state != TOKEN_HOLDING)
 		return MTIME_NEVER;
 	return mtime_min(token->renew_at, mtime_after(token->renewed_at, lease_span(token)));
@@ -718,6 +718,8 @@ void token_tick(struct token *token, mtime now)
 		return;
 	if (token->state == TOKEN_LEAVING) {
 		leave_for_good(token);
+	} else if (token->state == TOKEN_STANDBY) {
+		publish_zero(token, now);
 	} else if (token->state == TOKEN_TAKING) {
 		publish_next(token, now);
 	} else if (now - token->renewed_at >= lease_span(token)) {
@@ -727,7 +729,7 @@ void token_tick(struct token *token, mtime now)
 			take_over(token, now);
 		else
 			stand_by(token);
-		publish_zero(token);
+		publish_zero(token, now);
 	} else {
 		renew_token(token, now);
 	}

@@ -106,9 +106,9 @@ struct token;
 struct token *token_new(const struct token_config *, const struct token_effects *, void *io);
 void token_free(struct token *);
 
-/* The consuming channel consumes, and its tags are new; is_empty: no message waits in the queue. Or
- * it is gone: all that was unacked on it goes back to the queue. */
-void token_up(struct token *, bool is_empty, mtime now);
+/* The consuming channel consumes, and its tags are new. Or it is gone: all that was unacked on it
+ * goes back to the queue. */
+void token_up(struct token *, mtime now);
 void token_down(struct token *);
 /* A valid token was delivered; it is acked when it does not count any more. Borrowed for the call.
  */

@@ -288,6 +288,14 @@ START_TEST(a_queue_of_another_kind_is_named_once)
 }
 END_TEST
 
+START_TEST(a_token_that_was_unacked_for_too_long_is_no_queue_of_another_kind)
+{
+	consume();
+	close_with(406);
+	ck_assert_ptr_nonnull(strstr(logged, "the broker closed the channel"));
+}
+END_TEST
+
 START_TEST(a_missing_queue_that_may_not_be_declared_is_named)
 {
 	token_channel_up(tokens, connection);
@@ -422,6 +430,7 @@ static Suite *token_channel_suite(void)
 		what_is_no_token_is_dropped_and_named,
 		a_queue_that_may_not_be_declared_is_only_checked,
 		a_queue_of_another_kind_is_named_once,
+		a_token_that_was_unacked_for_too_long_is_no_queue_of_another_kind,
 		a_missing_queue_that_may_not_be_declared_is_named,
 		a_cancelled_consumer_is_replaced_on_another_channel,
 		a_connection_without_a_channel_for_it_is_named,

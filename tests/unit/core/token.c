@@ -4,25 +4,22 @@
 
 /* ---------- taking it over ---------- */
 
-START_TEST(an_empty_queue_gets_a_token_once_both_channels_are_up)
+START_TEST(the_queue_gets_a_token_once_both_channels_are_up)
 {
-	token_up(token, true, 0);
+	token_up(token, 0);
 	expect_effects("");
+	ck_assert(token_deadline(token) == MTIME_NEVER);
 	token_publisher_up(token, 0);
 	expect_effects("publish(0.0)");
 	token_confirmed(token, 0);
-	token_publisher_down(token);
-	token_publisher_up(token, 0);
-	expect_effects("");
 	ck_assert_int_eq(token_facts(token).state, TOKEN_STANDBY);
-	ck_assert(token_deadline(token) == MTIME_NEVER);
 }
 END_TEST
 
 START_TEST(an_unconfirmed_first_token_is_published_again)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	expect_effects("publish(0.0)");
 	token_publisher_down(token);
 	token_publisher_up(token, 0);
@@ -30,17 +27,22 @@ START_TEST(an_unconfirmed_first_token_is_published_again)
 }
 END_TEST
 
-START_TEST(a_queue_that_became_empty_gets_a_token_again)
+/* The one in the queue may have been purged before it was delivered. */
+START_TEST(a_standby_publishes_one_again_and_again)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	token_confirmed(token, 0);
 	forget_effects();
-	token_down(token);
-	token_up(token, false, 0);
+	ck_assert(token_deadline(token) == DELAY);
+	token_tick(token, DELAY - 1);
 	expect_effects("");
+	token_tick(token, DELAY);
+	expect_effects("publish(0.0)");
+	ck_assert(token_deadline(token) == 2 * DELAY);
 	token_down(token);
-	token_up(token, true, 0);
+	ck_assert(token_deadline(token) == MTIME_NEVER);
+	token_up(token, DELAY);
 	expect_effects("publish(0.0)");
 }
 END_TEST
@@ -48,7 +50,7 @@ END_TEST
 START_TEST(the_first_holder_waits_as_nothing_proves_that_there_was_none)
 {
 	token_publisher_up(token, 0);
-	token_up(token, true, 0);
+	token_up(token, 0);
 	token_confirmed(token, 0);
 	offer_token(1, "", 0, 0, 5);
 	expect_effects("publish(0.0) publish(1.0)");
@@ -68,7 +70,7 @@ END_TEST
 START_TEST(delivered_before_confirmed_is_not_held)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "other", 7, 3, 0);
 	offer_token(2, "us", 8, 0, 0);
 	expect_effects("publish(0.0) publish(8.0 deaths 1)");
@@ -80,7 +82,7 @@ END_TEST
 START_TEST(an_orderly_holder_hands_over_at_once)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_orderly_token(1, 7, 3);
 	token_confirmed(token, 0);
 	offer_token(2, "us", 8, 0, 0);
@@ -93,7 +95,7 @@ END_TEST
 START_TEST(an_old_orderly_token_does_not_skip_the_delay)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_orderly_token(1, 7, 3);
 	token_confirmed(token, 0);
 	expect_effects("publish(0.0) publish(8.0)");
@@ -111,7 +113,7 @@ END_TEST
 START_TEST(the_token_of_the_leave_counts_when_it_comes_later)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "other", 7, 3, 0);
 	offer_orderly_token(2, 7, 4);
 	token_confirmed(token, 0);
@@ -124,7 +126,7 @@ END_TEST
 START_TEST(of_equal_tokens_the_one_that_is_not_orderly_counts)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_orderly_token(1, 7, 3);
 	offer_token(2, "other", 7, 3, 0);
 	expect_effects("publish(0.0) publish(8.0) ack(1)");
@@ -144,7 +146,7 @@ END_TEST
 
 START_TEST(a_takeover_waits_for_the_publish_channel)
 {
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "other", 7, 3, 0);
 	expect_effects("");
 	token_publisher_up(token, 0);
@@ -163,7 +165,7 @@ END_TEST
 START_TEST(a_takeover_that_took_longer_than_the_lease_is_sent_again)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "other", 7, 3, 0);
 	forget_effects();
 	token_confirmed(token, LEASE);
@@ -175,7 +177,7 @@ END_TEST
 START_TEST(a_purged_takeover_is_sent_again)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "other", 7, 3, 0);
 	ck_assert(token_deadline(token) == MTIME_NEVER);
 	forget_effects();
@@ -190,13 +192,14 @@ END_TEST
 START_TEST(a_lost_channel_ends_a_takeover)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "other", 7, 3, 0);
 	forget_effects();
 	token_down(token);
 	ck_assert_int_eq(token_facts(token).state, TOKEN_STANDBY);
 	token_confirmed(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
+	forget_effects();
 	offer_token(1, "us", 8, 0, 0); /* never held: it proves nothing of the holder of 7.3 */
 	expect_effects("publish(9.0 deaths 1)");
 	token_confirmed(token, 0);
@@ -210,7 +213,7 @@ static void take_over_from(uint32_t window)
 	struct token_content content = token_content_of("other", 7, 3);
 
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	content.window = window;
 	token_offer(token, 1, &content, 0);
 	token_confirmed(token, 0);
@@ -243,7 +246,7 @@ START_TEST(a_takeover_is_published_again_for_a_larger_window)
 	struct token_content content = token_content_of("other", 7, 3);
 
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	token_offer(token, 1, &content, 0);
 	expect_effects("publish(0.0) publish(8.0 deaths 1)");
 	content.counter++;
@@ -308,7 +311,7 @@ START_TEST(a_first_token_may_have_another_window)
 	struct token_content content = token_content_of("", 0, 0);
 
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	content.window = 100;
 	token_offer(token, 1, &content, 0);
 	expect_effects("publish(0.0) publish(1.0)");
@@ -321,7 +324,7 @@ START_TEST(a_holder_whose_token_is_gone_names_its_window_again)
 {
 	take_over_from(WINDOW + 100);
 	token_down(token);
-	token_up(token, true, 1);
+	token_up(token, 1);
 	token_confirmed(token, 1);
 	ck_assert_uint_eq(passed_window, WINDOW + 100);
 	token_tick(
@@ -339,7 +342,7 @@ START_TEST(after_a_purge_another_supervisor_uses_its_own_window)
 	struct token_content zero = token_content_of("", 0, 0);
 
 	token_publisher_up(token, 0);
-	token_up(token, true, 0);
+	token_up(token, 0);
 	expect_effects("publish(0.0)");
 	ck_assert_uint_eq(passed_window, WINDOW);
 	token_confirmed(token, 0);
@@ -359,7 +362,7 @@ START_TEST(of_many_narrower_ones_the_largest_and_the_latest_are_kept)
 	struct token_content content = token_content_of("other", 7, 3);
 
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	content.window = WINDOW + 1;
 	token_offer(token, 1, &content, 0);
 	content.window = WINDOW;
@@ -393,7 +396,7 @@ START_TEST(narrower_ones_are_acked_once_our_own_names_the_larger_window)
 	struct token_content content = token_content_of("other", 7, 3);
 
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	content.window = WINDOW + 1;
 	token_offer(token, 1, &content, 0);
 	content.window = WINDOW;
@@ -417,9 +420,9 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("core/token");
 	TCase *tcase = tcase_create("token");
-	const TTest *const tests[] = {an_empty_queue_gets_a_token_once_both_channels_are_up,
+	const TTest *const tests[] = {the_queue_gets_a_token_once_both_channels_are_up,
 		an_unconfirmed_first_token_is_published_again,
-		a_queue_that_became_empty_gets_a_token_again,
+		a_standby_publishes_one_again_and_again,
 		the_first_holder_waits_as_nothing_proves_that_there_was_none,
 		delivered_before_confirmed_is_not_held, an_orderly_holder_hands_over_at_once,
 		an_old_orderly_token_does_not_skip_the_delay,

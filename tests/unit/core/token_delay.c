@@ -94,7 +94,7 @@ START_TEST(a_standby_uses_it_for_its_takeover)
 {
 	configure(LONG, 0);
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "", 0, 0, 0);
 	expect_effects("publish(0.0) publish(1.0)");
 	ck_assert(passed_wait == LONG);
@@ -106,7 +106,7 @@ END_TEST
 START_TEST(a_takeover_that_names_the_shorter_delay_has_the_shorter_lease)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "", 0, 0, 0);
 	ck_assert(passed_wait == DELAY);
 	configure(LONG, 1);
@@ -124,7 +124,7 @@ START_TEST(a_longer_wait_is_named_in_the_tokens_until_it_is_over)
 	struct token_content content = token_content_of("other", 1, 3);
 	content.delay = LONG;
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	token_offer(token, 1, &content, 0);
 	ck_assert(passed_wait == LONG);
 	token_confirmed(token, 0);

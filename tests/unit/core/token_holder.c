@@ -45,7 +45,7 @@ START_TEST(a_holder_that_hears_nothing_loses_it)
 	expect_effects("LOST publish(0.0)"); /* if a policy dropped what was requeued */
 	ck_assert(lease_until == 0);
 	ck_assert_int_eq(token_facts(token).state, TOKEN_STANDBY);
-	ck_assert(token_deadline(token) == MTIME_NEVER);
+	ck_assert(token_deadline(token) == LEASE + DELAY);
 }
 END_TEST
 
@@ -131,7 +131,7 @@ START_TEST(a_channel_that_comes_back_in_time_costs_nothing)
 {
 	become_holder();
 	token_down(token);
-	token_up(token, false, PERIOD - 1);
+	token_up(token, PERIOD - 1);
 	expect_effects("publish(1.1)");
 	offer_token(1, "us", 1, 0, PERIOD - 1);
 	token_confirmed(token, PERIOD - 1);
@@ -147,7 +147,7 @@ START_TEST(what_it_published_before_a_loss_counts_after_it)
 	token_tick(token, PERIOD);
 	token_down(token);
 	token_publisher_down(token);
-	token_up(token, false, PERIOD);
+	token_up(token, PERIOD);
 	offer_token(1, "us", 1, 0, PERIOD);
 	offer_token(2, "us", 1, 1, PERIOD);
 	expect_effects("publish(1.1) ack(1)");
@@ -163,7 +163,7 @@ START_TEST(a_channel_that_comes_back_late_finds_its_own_token)
 	token_tick(token, PERIOD);
 	token_tick(token, LEASE);
 	expect_effects("LOST");
-	token_up(token, false, DELAY);
+	token_up(token, DELAY);
 	offer_token(1, "us", 1, 0, DELAY);
 	token_confirmed(token, DELAY);
 	offer_token(2, "us", 2, 0, DELAY);
@@ -203,7 +203,7 @@ START_TEST(ten_minutes_of_life_forget_the_deaths)
 	char last[32];
 
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	content.deaths = 1;
 	token_offer(token, 1, &content, 0);
 	token_confirmed(token, 0);
@@ -250,7 +250,7 @@ START_TEST(a_wait_goes_on_after_a_lost_lease)
 	become_holder();
 	token_down(token);
 	token_tick(token, LEASE);
-	token_up(token, false, LEASE);
+	token_up(token, LEASE);
 	offer_token(1, "us", 1, 0, LEASE);
 	token_confirmed(token, LEASE);
 	offer_token(2, "us", 2, 0, LEASE);
@@ -309,7 +309,7 @@ END_TEST
 START_TEST(a_standby_just_leaves)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	forget_effects();
 	token_leave(token, 0);
 	expect_effects("");
@@ -321,7 +321,7 @@ END_TEST
 /* What was there before goes back to the queue as it is. */
 START_TEST(a_takeover_that_was_not_published_just_leaves)
 {
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "other", 7, 3, 0);
 	token_leave(token, 0);
 	expect_effects("");
@@ -333,7 +333,7 @@ END_TEST
 static void leave_while_taking(const struct token_content *found)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	token_offer(token, 1, found, 0);
 	forget_effects();
 	token_leave(token, 5);
@@ -422,7 +422,7 @@ START_TEST(a_token_is_proven_by_itself_while_publishes_are_blocked)
 	offer_token(3, "us", 1, 0, 6);
 	ck_assert(token_is_proven(token));
 	token_down(token);
-	token_up(token, false, 7);
+	token_up(token, 7);
 	token_prove(token, 8);
 	expect_effects(""); /* it has not come back yet */
 	offer_token(1, "us", 1, 0, 9);
@@ -437,7 +437,7 @@ END_TEST
 START_TEST(a_standby_proves_nothing)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	forget_effects();
 	token_prove(token, 1);
 	expect_effects("");
@@ -471,7 +471,7 @@ START_TEST(a_handover_reaches_the_next_holder_of_a_dead_one)
 	struct token_content content = token_content_of("other", 7, 3);
 
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	content.handover = TEXT("named");
 	token_offer(token, 1, &content, 0);
 	token_confirmed(token, 0);
@@ -500,7 +500,7 @@ END_TEST
 START_TEST(a_handover_before_the_takeover_waits_for_the_next_token)
 {
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	offer_token(1, "other", 7, 3, 0);
 	ck_assert(token_hand_over(token, TEXT("a"), 0));
 	token_confirmed(token, 0);
@@ -532,7 +532,7 @@ START_TEST(deaths_do_not_wrap)
 	struct token_content content = token_content_of("other", 7, 3);
 
 	token_publisher_up(token, 0);
-	token_up(token, false, 0);
+	token_up(token, 0);
 	content.deaths = UINT32_MAX;
 	token_offer(token, 1, &content, 0);
 	expect_effects("publish(0.0) publish(8.0 deaths 4294967295)");
@@ -546,7 +546,7 @@ START_TEST(our_own_token_may_name_the_window_before)
 	become_holder();
 	token_down(token);
 	token_tick(token, LEASE);
-	token_up(token, false, LEASE);
+	token_up(token, LEASE);
 	forget_effects();
 	content.window = 1;
 	token_offer(token, 1, &content, LEASE);

@@ -401,7 +401,7 @@ static void supervisor_takes(struct supervisor *one, enum link_use use)
 		return;
 	item = pipe->items[pipe->first++ % PIPE];
 	if (item.kind == CONSUMING) {
-		token_up(one->token, !first_waiting(), world.now);
+		token_up(one->token, world.now);
 	} else if (item.kind == CONFIRM && item.number == one->published) {
 		token_confirmed(one->token, world.now);
 	} else if (item.kind == DELIVER) {

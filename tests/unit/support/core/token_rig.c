@@ -155,7 +155,7 @@ void offer_orderly_token(uint64_t tag, uint64_t epoch, uint64_t counter)
 void become_holder(void)
 {
 	token_publisher_up(token, 0);
-	token_up(token, true, 0);
+	token_up(token, 0);
 	token_confirmed(token, 0);
 	offer_token(1, "", 0, 0, 0);
 	token_confirmed(token, 0);
