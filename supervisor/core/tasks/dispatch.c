@@ -582,14 +582,13 @@ static void name_next(struct dispatch *dispatch, uint32_t depth, uint32_t pack, 
 		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
 }
 
-enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
-	struct delivery **ret_task)
+static enum dispatch_stop send_tasks(struct dispatch *dispatch, uint32_t depth, uint32_t pack,
+	mtime now, struct delivery **ret_task)
 {
 	struct delivery *delivery;
 	struct pipe *pipe;
 	int wakes = 0, sends = 0, refusals = 0;
 	bool is_throttled = throttling_is_on(&dispatch->throttling);
-	name_next(dispatch, depth, pack, now);
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
 		enum dispatch_stop stop = DISPATCH_DONE;
 		if (is_throttled && !may_start(dispatch, delivery, now, &stop)) {
@@ -622,10 +621,18 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 			charge_throttles(dispatch);
 		into_pipe(dispatch, delivery, pipe, now);
 	}
-	/* A start may have brought another session of its throttle's group to its turn. */
-	if (is_throttled)
-		name_next(dispatch, depth, pack, now);
 	return DISPATCH_DONE;
+}
+
+enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
+	struct delivery **ret_task)
+{
+	name_next(dispatch, depth, pack, now);
+	enum dispatch_stop stop = send_tasks(dispatch, depth, pack, now, ret_task);
+	/* A start may have brought another session of its throttle's group to its turn. */
+	if (throttling_is_on(&dispatch->throttling))
+		name_next(dispatch, depth, pack, now);
+	return stop;
 }
 
 bool dispatch_hold_up(struct dispatch *dispatch, mtime arrived_after)

@@ -484,9 +484,8 @@ START_TEST(without_its_throttle_a_session_runs)
 }
 END_TEST
 
-static void start_after_deaths(struct rig *rig)
+static void start_after_deaths(struct rig *rig, struct pool_config config)
 {
-	struct pool_config config = config_of(3);
 	config.session.takeover_delay = 30 * MTIME_SECOND;
 	rig_start(rig, config);
 	rig_step(rig, (struct event){.kind = TOKEN_HELD,
@@ -502,7 +501,7 @@ static void start_after_deaths(struct rig *rig)
 START_TEST(the_token_names_another_one_meanwhile)
 {
 	struct rig rig;
-	start_after_deaths(&rig);
+	start_after_deaths(&rig, config_of(3));
 	keyed_deliver(&rig, "a");
 	rig_expect(&rig, "send 0:1");
 	keyed_deliver(&rig, "b@a+ c+");
@@ -527,7 +526,7 @@ END_TEST
 START_TEST(the_next_one_of_its_group_is_named)
 {
 	struct rig rig;
-	start_after_deaths(&rig);
+	start_after_deaths(&rig, config_of(3));
 	keyed_deliver(&rig, "a b@a c@a+");
 	rig_expect(&rig, "name c, send 0:1");
 	rig_step(&rig, (struct event){.kind = TOKEN_NAMED});
@@ -537,6 +536,28 @@ START_TEST(the_next_one_of_its_group_is_named)
 	rig_turn(&rig);
 	rig_expect(&rig, "send 1:2, name c");
 	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(it_is_named_although_nothing_more_may_start)
+{
+	struct rig rig;
+	struct throttle *of_all = throttled_new(2);
+	struct pool_config config = config_of(5);
+	throttled_add(&config, of_all, false, THROTTLE_DELAY);
+	start_after_deaths(&rig, config);
+	keyed_deliver(&rig, "a b@a c@a+ d e@d");
+	rig_expect(&rig, "name c, send 0:1, send 1:4");
+	rig_step(&rig, (struct event){.kind = TOKEN_NAMED});
+	rig_turn(&rig);
+	rig_expect(&rig, "name none");
+	throttled_set(of_all, 1, PERIOD);
+	rig.now += PERIOD;
+	rig_turn(&rig);
+	rig_expect(&rig, "send 2:2, name c");
+	throttled_expect(&rig, 1, "t1");
+	rig_end(&rig);
+	throttle_free(of_all);
 }
 END_TEST
 
@@ -564,7 +585,8 @@ static Suite *throttling_sessions_suite(void)
 		an_exclusive_task_without_a_session_stops_no_session);
 	UNIT_CASE_WITH(suite, "changes", throttled_set_up, throttled_tear_down,
 		other_figures_and_a_suspension_wake_sessions, without_its_throttle_a_session_runs,
-		the_token_names_another_one_meanwhile, the_next_one_of_its_group_is_named);
+		the_token_names_another_one_meanwhile, the_next_one_of_its_group_is_named,
+		it_is_named_although_nothing_more_may_start);
 	return suite;
 }
 
