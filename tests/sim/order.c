@@ -756,7 +756,8 @@ static void check_closing(const struct pool_runtime *runtime)
 	order_loose_check_closing(runtime);
 }
 
-/* A smaller window than the last one was configured; the consumer uses it if it breaks no order. */
+/* A smaller window than the last one was configured; the consumer uses it if it breaks no order. One
+ * whose token another pool has got renews it before it consumes, and finds that out. */
 void order_requested(
 	const struct pool_runtime *runtime, enum source_request request, uint32_t window)
 {
@@ -771,7 +772,7 @@ void order_requested(
 		order_takeover_closes(runtime);
 	}
 	sim_require(request != SOURCE_REST, "a pool with sessions cancels its consumer");
-	if (request != SOURCE_CONSUME)
+	if (request != SOURCE_CONSUME || (order->holder && order->holder != runtime))
 		return;
 	sim_require(window >= order->used || window == configured,
 		"a window of %u after one of %u, and %u is configured", window, order->used,

@@ -62,6 +62,7 @@ static void on_held(struct pool_runtime *runtime, const struct event *event)
 	if (event->token.deaths >= CAREFUL_DEATHS)
 		mark(TAKEOVER_CAREFUL);
 	hand->is_standby = false;
+	runtime->world->order.holder = runtime;
 	if (!event->token.is_orderly)
 		hand->held_until = now + event->token.delay;
 	if (event->token.deaths >= CAREFUL_DEATHS)
