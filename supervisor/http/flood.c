@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define QUEUE_SHARE 4
+#define QUEUE_SHARE 2
 
 /* Of a listener the kernel gives the length of its queue, and the maximum, in these two members
  * (tcp_get_info). */

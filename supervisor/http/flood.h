@@ -23,7 +23,7 @@ struct flood {
 	unsigned used;
 };
 
-/* True: a quarter of the queue of this listener is in use. False for a Unix socket, too. */
+/* True: half of the queue of this listener is in use. False for a Unix socket, too. */
 bool flood_is_on(int listener);
 /* Count a connection. False: its address has had its share of this turn. */
 bool flood_admits(struct flood *, uint64_t address);

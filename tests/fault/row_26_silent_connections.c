@@ -129,29 +129,12 @@ static struct proc *serve(char **ret_where)
 	return proc;
 }
 
-/* All that open at once are a flood, and a probe from the same address is turned away with them. */
-static void await_end_of_flood(const char *where)
-{
-	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
-	struct pollfd nothing = {.fd = -1};
-	bool is_answered = false;
-	while (!is_answered) {
-		ck_assert_msg(deadline_left(deadline) > 0, "the crowd is still a flood");
-		poll(&nothing, 1, BETWEEN_MS);
-		struct http_reply reply = http_request(where, "GET", "/livez");
-		is_answered = reply.status == 200;
-		free(reply.head);
-		free(reply.body);
-	}
-}
-
 /* Half of the trials against each kind. */
 static void trial(struct tally *tally, struct account *account, const char *where,
 	struct probes probes[2], bool slow, long count)
 {
 	pid_t crowd = begin(atoi(strchr(where, ':') + 1), slow);
 	struct pollfd nothing = {.fd = -1};
-	await_end_of_flood(where);
 	for (long i = 0; i < count && fault_next(tally); i++) {
 		account_fill(account, LOAD, "d", TASK_MS);
 		poll(&nothing, 1, BETWEEN_MS);
