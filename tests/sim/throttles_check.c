@@ -70,6 +70,11 @@ static uint8_t key_at(
 
 /* ---------- what may start ---------- */
 
+static mtime latest_of(const struct throttled_starts *starts)
+{
+	return starts->of[starts->count - 1].late;
+}
+
 /* A start of this key is in the window that ends at this moment. */
 static bool is_in_use(const struct supervisor_throttle *own, uint32_t key, mtime boot)
 {
@@ -81,12 +86,14 @@ static bool is_in_use(const struct supervisor_throttle *own, uint32_t key, mtime
 	return count > 0 && boot - starts->of[count - 1].late < own->figures.period;
 }
 
+/* Those of later starts, too: in between there may have been no space. */
 static uint32_t keys_in_use(const struct supervisor_throttle *own, mtime boot)
 {
 	uint32_t count = 0;
 
 	for (uint32_t key = 0; key < THROTTLED_KEYS; key++)
-		count += is_in_use(own, key, boot);
+		count += own->starts[key].count > 0 &&
+			 boot - latest_of(&own->starts[key]) < own->figures.period;
 	return count;
 }
 
@@ -223,12 +230,15 @@ static bool is_plain(const struct pool_runtime *runtime, const struct delivery *
 }
 
 /* Those with one key start in the order in which they came. With several throttles they may change
- * places, and so they may when they get others. */
+ * places, and so they may when they get others. One whose caller would be told does not wait behind
+ * others, so it may be the first after a suspension that is too short to be noticed. */
 static void check_order(
 	const struct pool_runtime *runtime, const struct delivery *delivery, uint8_t key)
 {
-	if (runtime->throttles.count != 1 || runtime->throttles.has_changed ||
-		!is_plain(runtime, delivery))
+	bool is_told = definition_of(runtime, 0)->excess != THROTTLE_DELAY;
+
+	if (runtime->throttles.count != 1 || (is_told && runtime->world->throttles.is_suspended) ||
+		runtime->throttles.has_changed || !is_plain(runtime, delivery))
 		return;
 	EACH_WAITING(runtime, other)
 	{
