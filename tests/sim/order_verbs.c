@@ -151,8 +151,9 @@ static bool is_refused(const struct pool_runtime *runtime, const struct event *e
 
 	if (runtime->pool->tasks.source.request == SOURCE_CLOSE)
 		return true;
-	if (verb == SESSION_VERB_RETRY)
-		return !failed || !order_is_fit(runtime, failed);
+	if (verb == SESSION_VERB_RETRY) /* before it is sent, nobody knows whether it is fit */
+		return !failed ||
+		       (!runtime->hand.held[failed].is_refused && !order_is_fit(runtime, failed));
 	if (verb == SESSION_VERB_SKIP)
 		return !failed || is_only_suspect(&runtime->hand.held[failed]) ||
 		       is_disposal_refused(runtime, key);
