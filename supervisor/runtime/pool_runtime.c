@@ -200,6 +200,7 @@ static void hold_throttles(struct pool_runtime *runtime, char *const *names)
 	throttles_hold(runtime->throttles, names, &runtime->pool_config);
 	runtime->consumer_config.throttles =
 		throttles_keys(runtime->throttles, &runtime->pool_config);
+	runtime->workers_config.is_throttled = runtime->pool_config.throttle_count > 0;
 }
 
 struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,

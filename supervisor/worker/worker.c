@@ -159,14 +159,15 @@ void worker_write(struct worker *worker)
 	}
 	if (n > 0)
 		outgoing_consume(&worker->output, (size_t)n);
+	bool is_throttled = worker->workers->config->is_throttled;
 	size_t left = outgoing_len(&worker->output);
 	if (left > 0)
 		ev_io_start(worker->workers->loop, &worker->writable);
 	else
 		ev_io_stop(worker->workers->loop, &worker->writable);
-	if (left > OUTPUT_HIGH)
+	if (left > (is_throttled ? 0 : OUTPUT_HIGH))
 		report_writable(worker, false);
-	else if (left <= OUTPUT_LOW)
+	else if (left <= (is_throttled ? 0 : OUTPUT_LOW))
 		report_writable(worker, true);
 }
 

@@ -41,6 +41,7 @@ struct workers_config {
 	struct log_rate log_rate;         /* of all workers; may change */
 	const struct rlimit *descriptors; /* limit (descriptors_prepare); NULL: ours */
 	unsigned lease;                   /* with the guard (guard_set_lease); 0: none */
+	bool is_throttled; /* no task waits here behind what a worker has not taken; may change */
 };
 
 struct workers;

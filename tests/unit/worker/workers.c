@@ -109,6 +109,37 @@ START_TEST(no_more_tasks_are_sent_to_a_full_pipe)
 }
 END_TEST
 
+/* Send tasks until one is not taken; return how many were sent. */
+static int fill(bool is_throttled)
+{
+	struct workers_rig rig;
+	int sent = 0;
+	start(&rig, PIPE_PATH, "slow");
+	rig.config.is_throttled = is_throttled;
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_rig_expect_status(&rig, STATUS_DONE);
+	while (rig.pool->seen == rig.pool->count && sent < 1000) {
+		sent += workers_rig_send(&rig, 0, 10000) == SEND_OK;
+		workers_flush(rig.workers);
+	}
+	ck_assert(!workers_rig_expect(&rig, SLOT_WRITABLE)->slot.is_writable);
+	workers_request(rig.workers, 0, 1, SLOT_TERM);
+	const struct event *event;
+	do
+		event = &rig.pool->events[workers_rig_next(&rig)];
+	while (event->kind != SLOT_WRITABLE);
+	ck_assert(event->slot.is_writable);
+	workers_rig_close(&rig);
+	return sent;
+}
+
+/* A throttle counts a task as started when it is sent, so it must reach the worker then. */
+START_TEST(in_a_throttled_pool_no_task_waits_here)
+{
+	ck_assert_int_ge(fill(false) - fill(true), 256 * 1024 / 10000 - 1);
+}
+END_TEST
+
 START_TEST(requests_for_another_life_are_ignored)
 {
 	struct workers_rig rig;
@@ -460,6 +491,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(each, a_worker_can_be_asked_to_quit_before_it_connects, 0, FORMS);
 	tcase_add_loop_test(each, the_largest_task_and_answer_pass, 0, FORMS);
 	tcase_add_loop_test(each, no_more_tasks_are_sent_to_a_full_pipe, 0, FORMS);
+	tcase_add_test(each, in_a_throttled_pool_no_task_waits_here);
 	tcase_add_loop_test(each, a_silent_worker_is_killed, 0, FORMS);
 	tcase_add_loop_test(each, many_workers_work_at_once, 0, FORMS);
 	tcase_add_loop_test(each, no_limit_of_descriptors_stops_or_leaks, 0, FORMS);
