@@ -756,8 +756,8 @@ static void check_closing(const struct pool_runtime *runtime)
 	order_loose_check_closing(runtime);
 }
 
-/* A smaller window than the last one was configured; the consumer uses it if it breaks no order. One
- * whose token another pool has got renews it before it consumes, and finds that out. */
+/* A smaller window than the last one was configured; the consumer uses it if it breaks no order.
+ * One whose token another pool has got renews it before it consumes, and finds that out. */
 void order_requested(
 	const struct pool_runtime *runtime, enum source_request request, uint32_t window)
 {
