@@ -205,7 +205,7 @@ void reload_sweep(struct supervisor *supervisor)
 
 /* ---------- what is expected ---------- */
 
-/* Nothing is in hand: the window is what it says. What memory made of it may last. */
+/* Nothing is in hand: the window is what it says. What memory or a throttle made of it may last. */
 static bool is_window_right(const struct pool_runtime *runtime)
 {
 	const struct source *source = &runtime->pool->tasks.source;
@@ -213,7 +213,8 @@ static bool is_window_right(const struct pool_runtime *runtime)
 
 	if (!prefetch || source->open > 0 || source->request != SOURCE_CONSUME)
 		return true;
-	return source->window == prefetch || (runtime->was_narrow && source->window < prefetch);
+	bool may_be_narrow = runtime->was_narrow || runtime->pool->tasks.pace.most < UINT32_MAX;
+	return source->window == prefetch || (may_be_narrow && source->window < prefetch);
 }
 
 static bool is_settled(const struct pool_runtime *runtime)

@@ -126,6 +126,8 @@ bool throttles_let(const struct pool_runtime *, const struct delivery *);
  */
 bool throttles_may_hold(const struct pool_runtime *, const struct delivery *);
 bool throttles_may_hold_message(const struct pool_runtime *, uint32_t id);
+/* A limit for all tasks may keep each of them waiting. */
+bool throttles_may_hold_all(const struct pool_runtime *);
 static inline bool throttles_are_on(const struct pool_throttles *throttles)
 {
 	return throttles->count > 0;

@@ -182,6 +182,20 @@ bool throttles_may_hold_message(const struct pool_runtime *runtime, uint32_t id)
 	       !is_let(runtime, id, runtime->world->throttles.tenant[id]);
 }
 
+bool throttles_may_hold_all(const struct pool_runtime *runtime)
+{
+	mtime boot = noticed(runtime);
+
+	for (uint8_t i = 0; i < runtime->throttles.count; i++) {
+		const struct supervisor_throttle *own = throttle_of(runtime, i);
+
+		if (definition_of(runtime, i)->source.kind == KEY_NONE &&
+			(!is_sure(own, boot) || window_at(own, 0) > boot))
+			return true;
+	}
+	return false;
+}
+
 /* ---------- a start ---------- */
 
 static bool waits(const struct delivery *delivery)

@@ -35,6 +35,7 @@ void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
 		.workers = config->workers,
 		.measured_at = now,
 		.slack = config->workers,
+		.most = UINT32_MAX,
 		.changed_at = now,
 	};
 	list_init(&pace->answered);
@@ -172,6 +173,8 @@ uint32_t pace_window(const struct pace *pace)
 	}
 	if (window > POOL_WINDOW_MAX)
 		window = POOL_WINDOW_MAX;
+	if (window > pace->most)
+		window = pace->most;
 	return window < max ? window : (uint32_t)max;
 }
 

@@ -23,6 +23,7 @@ struct pace {
 	size_t largest;    /* the largest message in the present measure */
 	bool has_arrived;  /* any message in it */
 	size_t size;       /* the expected size of the next ones: the largest, decaying */
+	uint32_t most;     /* of the window, because of throttles */
 	mtime changed_at;  /* the window was last changed; set with each change of it */
 };
 

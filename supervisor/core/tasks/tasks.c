@@ -178,6 +178,7 @@ static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply wo
 {
 	return !tasks_is_consuming(tasks) && workers == WORKERS_READY &&
 	       tasks->context->phase != POOL_PAUSED &&
+	       !throttling_rests(&tasks->dispatch.throttling) &&
 	       tasks->source.open < pace_window(&tasks->pace);
 }
 
@@ -262,6 +263,17 @@ void tasks_on_source_down(struct tasks *tasks, const struct event *event)
 
 /* ---------- the turn ---------- */
 
+/* Of what waits for a throttle, as many are kept as may start before the broker takes them back. */
+static uint32_t throttled_window(const struct tasks *tasks)
+{
+	uint32_t supply = throttling_supply(&tasks->dispatch.throttling);
+	uint32_t waiting = dispatch_waiting(&tasks->dispatch), open = tasks->source.open;
+	uint32_t busy = open > waiting ? open - waiting : 0;
+	if (supply >= UINT32_MAX - busy)
+		return UINT32_MAX;
+	return supply + busy > 0 ? supply + busy : 1;
+}
+
 void tasks_begin_turn(struct tasks *tasks)
 {
 	if (tasks->sessions) {
@@ -271,6 +283,7 @@ void tasks_begin_turn(struct tasks *tasks)
 	}
 	dispatch_begin_turn(
 		&tasks->dispatch, tasks->source.window, tasks->context->boot, tasks->context->now);
+	tasks->pace.most = throttled_window(tasks);
 	tasks->send_again = MTIME_NEVER;
 	outbox_tick(&tasks->outbox, tasks->context->now);
 }
@@ -281,12 +294,13 @@ void tasks_hand_back_rest(struct tasks *tasks)
 		tasks_hand_back(tasks);
 }
 
-/* When the tasks that wait are handed back, because there is no worker or because of a pause. They
- * stay for a while, because a broker may count each return. Suspects stay: the broker would forget
- * what they are. */
+/* When the tasks that wait are handed back, because there is no worker, or because of a pause or a
+ * throttle. They stay for a while, because a broker may count each return. Suspects stay: the
+ * broker would forget what they are. */
 static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 {
-	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED;
+	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED &&
+			  !throttling_rests(&tasks->dispatch.throttling);
 	if (is_at_work || tasks->source.state != SOURCE_IS_RESTED)
 		return MTIME_NEVER;
 	bool is_any = tasks->dispatch.queued_count > tasks->dispatch.suspect_count;
@@ -366,6 +380,8 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 	if (dispatch_hold_up(&tasks->dispatch, context->arrived_after))
 		pace_held_up(&tasks->pace);
 	enum dispatch_stop stop = send_tasks(tasks);
+	if (tasks_is_consuming(tasks) && throttling_rests(&tasks->dispatch.throttling))
+		stop_consuming(tasks, INTAKE_THROTTLED);
 	if (stop == DISPATCH_NO_MEMORY)
 		tasks->send_again = mtime_after(context->now, MEMORY_WAIT);
 	if (stop == DISPATCH_ENOUGH)

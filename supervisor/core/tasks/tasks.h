@@ -16,6 +16,7 @@
 enum intake {
 	INTAKE_STOPPED,    /* no: not begun yet, or paused, draining or stopped */
 	INTAKE_NO_WORKERS, /* no: no worker lives, and NOTICE_SOURCE_RESTS was emitted */
+	INTAKE_THROTTLED,  /* no: a throttle lets no task start for long */
 	INTAKE_WHOLE,      /* yes, with the wanted window */
 	INTAKE_NARROWED, /* yes, with a window that is smaller by what was unacked when it began */
 };

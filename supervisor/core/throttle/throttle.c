@@ -281,6 +281,18 @@ mtime throttle_wait(const struct throttle *throttle, mtime now)
 	return mtime_max(at - now, 0);
 }
 
+/* Each whole period lets `limit` start; in what is left over, the starts of which a period is over
+ * by its end leave their places. */
+uint64_t throttle_supply(const struct throttle *throttle, mtime now, mtime span)
+{
+	const struct throttle_figures *figures = &throttle->figures;
+	const struct window *window = window_find(throttle, number_of(THROTTLE_NO_KEY));
+	uint64_t periods = (uint64_t)(span / figures->period);
+	mtime over = now + span % figures->period - figures->period;
+	uint32_t taken = window ? ring_count_after(&window->ring, over) : 0;
+	return periods * figures->limit + figures->limit - mtime_min(taken, figures->limit);
+}
+
 /* From the window with the latest start. */
 bool throttle_in_windows(
 	const struct throttle *throttle, mtime now, uint32_t keys_max, uint64_t *ret)

@@ -80,6 +80,8 @@ void throttle_count_delay(struct throttle *);
 uint64_t throttle_delays(const struct throttle *);
 /* How long a task without the key would have to wait; 0: it may start. */
 mtime throttle_wait(const struct throttle *, mtime now);
+/* How many tasks without the key may start within this span, if no others do. */
+uint64_t throttle_supply(const struct throttle *, mtime now, mtime span);
 /* The starts of all keys in their windows. False: more than keys_max keys have one. */
 bool throttle_in_windows(
 	const struct throttle *, mtime now, uint32_t keys_max, uint64_t *ret) MUST_CHECK;

@@ -306,6 +306,8 @@ void throttling_begin_turn(struct throttling *throttling, uint32_t window, mtime
 	bool asks_again = was_suspended(throttling, now) || changes != throttling->changes;
 	throttling->changes = changes;
 	mtime over = asks_again ? MTIME_NEVER : now;
+	if (throttling->rests_until <= over)
+		throttling->rests_until = 0;
 	struct timer *first;
 	while ((first = timers_first(&throttling->timers)) && first->at <= over)
 		group_wake(CONTAINER_OF(first, struct throttle_group, timer), now);
@@ -323,6 +325,8 @@ mtime throttling_deadline(const struct throttling *throttling)
 		deadline = mtime_min(deadline, throttling->suspects.until);
 	if (throttling->all.until)
 		deadline = mtime_min(deadline, throttling->all.until);
+	if (throttling->rests_until)
+		deadline = mtime_min(deadline, throttling->rests_until);
 	return deadline;
 }
 
@@ -341,9 +345,24 @@ static bool is_in_break(const struct throttling *throttling, mtime now)
 	return throttling->held_back_at != INT64_MIN && now - throttling->held_back_at <= BREAK_MAX;
 }
 
+uint32_t throttling_supply(const struct throttling *throttling)
+{
+	const struct pool_config *config = throttling->config;
+	uint64_t supply = UINT32_MAX;
+	for (uint8_t i = 0; i < config->throttle_count && !throttling->sessions; i++) {
+		const struct pool_throttle *throttle = &config->throttles[i];
+		if (throttle->has_key || throttle->excess != THROTTLE_DELAY)
+			continue;
+		uint64_t own =
+			throttle_supply(throttle->throttle, throttling->boot, THROTTLING_KEPT_MAX);
+		supply = own < supply ? own : supply;
+	}
+	return (uint32_t)supply;
+}
+
 void throttling_end_turn(struct throttling *throttling, uint32_t waiting, mtime now)
 {
-	bool holds_back = waiting > 0;
+	bool holds_back = waiting > 0 || throttling_rests(throttling);
 	if (holds_back && !throttling->holds_back && !is_in_break(throttling, now))
 		throttling->held_back_from = now;
 	if (holds_back)
@@ -437,10 +456,12 @@ static enum throttling_answer wait_in_group(struct throttling *throttling,
 	return THROTTLING_WAITS;
 }
 
-static enum throttling_answer stop(struct throttling *throttling, mtime until)
+static enum throttling_answer stop(struct throttling *throttling, mtime until, mtime now)
 {
 	throttling->all.until = until;
 	throttling->all.by = throttling->by;
+	if (!throttling->sessions && until - now > THROTTLING_KEPT_MAX)
+		throttling->rests_until = until;
 	return THROTTLING_STOPS;
 }
 
@@ -451,7 +472,7 @@ static enum throttling_answer park(struct throttling *throttling, struct deliver
 	struct throttle_group *group = group_of_number(throttling, number);
 	bool is_new = !group;
 	if (is_new && !(group = group_new(throttling, number, true)))
-		return stop(throttling, mtime_after(now, THROTTLE_MEMORY_WAIT));
+		return stop(throttling, mtime_after(now, THROTTLE_MEMORY_WAIT), now);
 	bool is_first = group == delivery->session->group;
 	if (!is_first)
 		sessions_throttle(throttling->sessions, delivery, group, &group->members, now);
@@ -492,7 +513,7 @@ static enum throttling_answer refuse(struct throttling *throttling, struct deliv
 		return THROTTLING_SETTLES;
 	}
 	if (!throttle->has_key)
-		return stop(throttling, throttling->until);
+		return stop(throttling, throttling->until, now);
 	if (keeps_place)
 		return THROTTLING_HOLDS;
 	return wait_for_key(throttling, delivery, refuses, wait, now);

@@ -13,6 +13,8 @@
 #include "core/pool_config.h"
 
 #define THROTTLING_WAIT_MAX MTIME_MINUTE
+/* Tasks are not kept for longer, as a broker takes back what is unacked for 30 minutes. */
+#define THROTTLING_KEPT_MAX (10 * MTIME_MINUTE)
 
 struct throttle_group {
 	struct throttling *throttling; /* that owns it */
@@ -61,6 +63,8 @@ struct throttling {
 	uint32_t credit; /* tasks that may be postponed: one for each start, `half` at most */
 	struct throttle_hold queued, suspects; /* dispatch's lists */
 	struct throttle_hold all;              /* without .first; .until 0: not held */
+	/* until then no task at all may start, which is so long that none is kept; 0: no rest */
+	mtime rests_until;
 	/* about the latest refusal */
 	const char *by;
 	mtime until;
@@ -113,6 +117,13 @@ void throttling_session_left(struct throttle_group *, mtime now);
 mtime throttling_deadline(const struct throttling *);
 /* The turn ends; so many tasks wait for a throttle. */
 void throttling_end_turn(struct throttling *, uint32_t waiting, mtime now);
+/* True: no task may start for so long that none is to be kept unacked. Not with sessions. */
+static inline bool throttling_rests(const struct throttling *throttling)
+{
+	return throttling->rests_until != 0;
+}
+/* How many tasks may start before those that wait are kept for too long; UINT32_MAX: any number. */
+uint32_t throttling_supply(const struct throttling *);
 /* Since when tasks wait for a throttle, with breaks of a second at most; MTIME_NEVER: none does. */
 mtime throttling_since(const struct throttling *, mtime now);
 

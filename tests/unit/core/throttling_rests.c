@@ -1,0 +1,131 @@
+/* A throttle without a key whose tasks wait for longer than a broker leaves a message unacked: the
+ * pool keeps only what may start soon, and else none. */
+#include "core/pool_internal.h"
+#include "unit/support/core/throttled.h"
+
+#define HOUR    (60 * MTIME_MINUTE)
+#define DEFAULT 8 /* the window of the rig */
+
+/* With one start an hour, of which the first is over. */
+static void start_and_rest(struct rig *rig)
+{
+	throttled_set(throttle, 1, HOUR);
+	rig_start(rig, throttled_config(3, throttle, false));
+	throttled_deliver(rig, "- - -");
+	rig_expect(rig, "send 0:1, rest");
+	rig_source_fact(rig, SOURCE_RESTED);
+	throttled_answer(rig, 0, "ack 1");
+}
+
+START_TEST(what_must_wait_for_long_goes_back)
+{
+	struct rig rig;
+	start_and_rest(&rig);
+	throttled_expect(&rig, 2, "t0");
+	throttled_wait(&rig, MTIME_MINUTE - 1, "");
+	throttled_wait(&rig, 1, "requeue 2, requeue 3");
+	throttled_expect(&rig, 0, "t0");
+	ck_assert_int_eq(pool_deadline(rig.pool), rig.now + HOUR - MTIME_MINUTE);
+	throttled_wait(&rig, HOUR - MTIME_MINUTE - 1, "");
+	throttled_wait(&rig, 1, "consume 1");
+	throttled_deliver(&rig, "-");
+	rig_expect(&rig, "send 0:4");
+	throttled_deliver(&rig, "-");
+	rig_expect(&rig, "rest");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(other_figures_end_the_rest)
+{
+	struct rig rig;
+	start_and_rest(&rig);
+	throttled_wait(&rig, MTIME_MINUTE, "requeue 2, requeue 3");
+	throttled_set(throttle, 100, MTIME_SECOND);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 8");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(before_it_goes_back_it_may_start)
+{
+	struct rig rig;
+	start_and_rest(&rig);
+	throttled_set(throttle, 2, HOUR);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:2");
+	throttled_wait(&rig, MTIME_MINUTE, "requeue 3");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pool_that_rests_and_is_paused_consumes_when_both_are_over)
+{
+	struct rig rig;
+	start_and_rest(&rig);
+	throttled_wait(&rig, MTIME_MINUTE, "requeue 2, requeue 3");
+	rig_command(&rig, COMMAND_PAUSE);
+	throttled_wait(&rig, HOUR, "");
+	rig_command(&rig, COMMAND_RESUME);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(ten_minutes_are_no_long_wait)
+{
+	struct rig rig;
+	throttled_set(throttle, 1, 10 * MTIME_MINUTE);
+	rig_start(&rig, throttled_config(3, throttle, false));
+	throttled_deliver(&rig, "- -");
+	rig_expect(&rig, "send 0:1");
+	throttled_wait(&rig, 10 * MTIME_MINUTE, "send 1:2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Those of others go on. */
+START_TEST(a_limit_for_each_key_lets_no_pool_rest)
+{
+	struct rig rig;
+	throttled_set(throttle, 1, HOUR);
+	rig_start(&rig, throttled_config(3, throttle, true));
+	throttled_deliver(&rig, "a a b");
+	rig_expect(&rig, "send 0:1, publish 1 postpone 2 after 3600000, send 1:3");
+	ck_assert_uint_eq(rig.pool->tasks.source.window, DEFAULT);
+	rig_end(&rig);
+}
+END_TEST
+
+/* In the next ten minutes 5 may start, and then 1 more; 2 of these have. */
+START_TEST(as_many_messages_are_kept_as_may_start_in_ten_minutes)
+{
+	struct rig rig;
+	throttled_set(throttle, 2, 4 * MTIME_MINUTE);
+	rig_start(&rig, throttled_config(3, throttle, false));
+	ck_assert_uint_eq(rig.pool->tasks.source.window, 6);
+	throttled_deliver(&rig, "- -");
+	rig_expect(&rig, "send 0:1, send 1:2");
+	throttled_answer(&rig, 0, "ack 1");
+	throttled_answer(&rig, 1, "ack 2");
+	rig_turn(&rig);
+	ck_assert_uint_eq(pace_window(&rig.pool->tasks.pace), 4);
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *throttling_rests_suite(void)
+{
+	Suite *suite = suite_create("core/throttling_rests");
+	UNIT_CASE_WITH(suite, "rests", throttled_set_up, throttled_tear_down,
+		what_must_wait_for_long_goes_back, other_figures_end_the_rest,
+		before_it_goes_back_it_may_start,
+		a_pool_that_rests_and_is_paused_consumes_when_both_are_over,
+		ten_minutes_are_no_long_wait, a_limit_for_each_key_lets_no_pool_rest,
+		as_many_messages_are_kept_as_may_start_in_ten_minutes);
+	return suite;
+}
+
+UNIT_MAIN(throttling_rests_suite)
