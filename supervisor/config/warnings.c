@@ -281,14 +281,15 @@ static void add_long_throttle(
 	buf_release(&words);
 }
 
-/* Without sessions, where no channel is renewed. */
+/* Without sessions, where no channel is renewed. What waits for a limit without a key is not kept.
+ */
 static void add_throttle_over_ack_timeout(
 	const struct config *config, size_t i, const char *name, struct problems *problems)
 {
 	const struct config_throttle *throttle = config_find_throttle(config, name);
 	struct buf words;
 
-	if (throttle->when_exceeded != CONFIG_EXCEEDED_DELAY ||
+	if (throttle->when_exceeded != CONFIG_EXCEEDED_DELAY || !throttle->key ||
 		throttle->period < CONFIG_ACK_TIMEOUT)
 		return;
 	buf_init(&words, 512);

@@ -289,8 +289,12 @@ uint64_t throttle_supply(const struct throttle *throttle, mtime now, mtime span)
 	const struct window *window = window_find(throttle, number_of(THROTTLE_NO_KEY));
 	uint64_t periods = (uint64_t)(span / figures->period);
 	mtime over = now + span % figures->period - figures->period;
-	uint32_t taken = window ? ring_count_after(&window->ring, over) : 0;
-	return periods * figures->limit + figures->limit - mtime_min(taken, figures->limit);
+	uint32_t taken = 0;
+	if (window)
+		taken = ring_count_after(&window->ring, over);
+	else if (throttle->has_forgotten && throttle->forgotten_at > over)
+		taken = figures->limit;
+	return periods * figures->limit + (taken < figures->limit ? figures->limit - taken : 0);
 }
 
 /* From the window with the latest start. */

@@ -503,6 +503,27 @@ START_TEST(the_starts_in_the_windows_are_counted)
 }
 END_TEST
 
+START_TEST(the_supply_is_what_may_start_within_a_span)
+{
+	struct throttle *throttle = with(3, 1000, 1);
+	ck_assert_uint_eq(throttle_supply(throttle, 100, 999), 3);
+	ck_assert_uint_eq(throttle_supply(throttle, 100, 2500), 9);
+	start(throttle, "", 100, 2);
+	ck_assert_uint_eq(throttle_supply(throttle, 100, 999), 1);
+	ck_assert_uint_eq(throttle_supply(throttle, 101, 999), 3);
+	ck_assert_uint_eq(throttle_supply(throttle, 100, 2500), 7);
+	throttle_configure(throttle, &(struct throttle_figures){1, 1000, 1});
+	ck_assert_uint_eq(throttle_supply(throttle, 100, 999), 0);
+	throttle_free(throttle);
+
+	throttle = with(3, 1000, 1);
+	throttle_missed(throttle, 100);
+	ck_assert_uint_eq(throttle_supply(throttle, 100, 999), 0);
+	ck_assert_uint_eq(throttle_supply(throttle, 101, 999), 3);
+	throttle_free(throttle);
+}
+END_TEST
+
 START_TEST(the_wait_without_a_key_changes_nothing)
 {
 	struct throttle *throttle = with(2, 1000, 1);
@@ -615,7 +636,8 @@ static Suite *throttle_suite(void)
 		a_throttle_that_was_restored_answers_as_the_one_before,
 		what_finds_no_space_when_it_is_restored_may_be_of_any_key,
 		more_restored_starts_than_the_limit_has_keep_a_higher_one_from_starting,
-		the_starts_in_the_windows_are_counted, the_wait_without_a_key_changes_nothing,
+		the_starts_in_the_windows_are_counted, the_supply_is_what_may_start_within_a_span,
+		the_wait_without_a_key_changes_nothing,
 		what_one_throttle_refuses_costs_nothing_in_another, no_throttles_refuse_nothing,
 		without_memory_nothing_starts, without_memory_there_is_no_throttle);
 	return suite;

@@ -116,6 +116,25 @@ START_TEST(as_many_messages_are_kept_as_may_start_in_ten_minutes)
 }
 END_TEST
 
+/* The smaller one of two; what refuses instead of waiting needs no messages to be kept. */
+START_TEST(the_window_is_that_of_the_least_supply_for_which_tasks_wait)
+{
+	struct rig rig;
+	struct throttle *others[] = {throttled_new(2), throttled_new(1)};
+	throttled_set(throttle, 5, HOUR);
+	throttled_set(others[0], 3, HOUR);
+	throttled_set(others[1], 1, HOUR);
+	struct pool_config config = throttled_config(3, throttle, false);
+	throttled_add(&config, others[0], false, THROTTLE_DELAY);
+	throttled_add(&config, others[1], false, THROTTLE_REPLY);
+	rig_start(&rig, config);
+	ck_assert_uint_eq(rig.pool->tasks.source.window, 3);
+	rig_end(&rig);
+	throttle_free(others[0]);
+	throttle_free(others[1]);
+}
+END_TEST
+
 static Suite *throttling_rests_suite(void)
 {
 	Suite *suite = suite_create("core/throttling_rests");
@@ -124,7 +143,8 @@ static Suite *throttling_rests_suite(void)
 		before_it_goes_back_it_may_start,
 		a_pool_that_rests_and_is_paused_consumes_when_both_are_over,
 		ten_minutes_are_no_long_wait, a_limit_for_each_key_lets_no_pool_rest,
-		as_many_messages_are_kept_as_may_start_in_ten_minutes);
+		as_many_messages_are_kept_as_may_start_in_ten_minutes,
+		the_window_is_that_of_the_least_supply_for_which_tasks_wait);
 	return suite;
 }
 
