@@ -254,6 +254,7 @@ void throttling_configure(struct throttling *throttling, struct link *queued, mt
 		release_sessions(group, now);
 	throttling->in_groups = 0;
 	throttling->queued = throttling->suspects = throttling->all = (struct throttle_hold){0};
+	throttling->rests_until = 0;
 	throttling->list++;
 	read_list(throttling);
 	throttling->by = NULL;

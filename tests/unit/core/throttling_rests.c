@@ -48,6 +48,20 @@ START_TEST(other_figures_end_the_rest)
 }
 END_TEST
 
+START_TEST(a_pool_without_the_throttle_rests_no_more)
+{
+	struct rig rig;
+	start_and_rest(&rig);
+	throttled_wait(&rig, MTIME_MINUTE, "requeue 2, requeue 3");
+	struct pool_config config = throttled_config(3, throttle, false);
+	config.throttle_count = 0;
+	rig_configure(&rig, config);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 8");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(before_it_goes_back_it_may_start)
 {
 	struct rig rig;
@@ -140,7 +154,7 @@ static Suite *throttling_rests_suite(void)
 	Suite *suite = suite_create("core/throttling_rests");
 	UNIT_CASE_WITH(suite, "rests", throttled_set_up, throttled_tear_down,
 		what_must_wait_for_long_goes_back, other_figures_end_the_rest,
-		before_it_goes_back_it_may_start,
+		a_pool_without_the_throttle_rests_no_more, before_it_goes_back_it_may_start,
 		a_pool_that_rests_and_is_paused_consumes_when_both_are_over,
 		ten_minutes_are_no_long_wait, a_limit_for_each_key_lets_no_pool_rest,
 		as_many_messages_are_kept_as_may_start_in_ten_minutes,
