@@ -10,7 +10,8 @@
 
 #define OUTGOING_PARTS 3
 
-/* Above OUTPUT_HIGH bytes the pool sends no more tasks, until only OUTPUT_LOW are left. */
+/* Above OUTPUT_HIGH bytes the pool sends no more tasks, until only OUTPUT_LOW are left; with
+ * throttles, above none and until none are. */
 #define OUTPUT_HIGH (256 * 1024)
 #define OUTPUT_LOW  (64 * 1024)
 

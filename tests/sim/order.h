@@ -32,12 +32,13 @@ struct ordered {
 };
 
 struct order {
-	bool is_on;                        /* this run has sessions */
-	bool is_single;                    /* the queue has a single active consumer */
-	bool has_token;                    /* several supervisors may serve it */
-	bool is_restless;                  /* they are often stopped and killed */
-	uint8_t named_deaths;              /* of holders that named what they ran */
-	const struct pool_runtime *holder; /* the latest pool that became active, or NULL */
+	bool is_on;           /* this run has sessions */
+	bool is_single;       /* the queue has a single active consumer */
+	bool has_token;       /* several supervisors may serve it */
+	bool is_restless;     /* they are often stopped and killed */
+	uint8_t named_deaths; /* of holders that named what they ran */
+	/* the latest pool that became active, or NULL */
+	const struct pool_runtime *holder;
 	/* the token's queue may be purged or deleted: then nothing remembers the window, and all
 	 * supervisors have the same */
 	bool token_vanishes;

@@ -122,8 +122,7 @@ static void follow_lives(struct pool_runtime *runtime)
 			forget(&runtime->hand, key);
 }
 
-/* What was not ready goes behind all others. Return what is ready. */
-static uint32_t follow(struct pool_runtime *runtime)
+uint32_t order_turns_follow(struct pool_runtime *runtime)
 {
 	uint32_t ready = find_ready(runtime);
 
@@ -134,11 +133,6 @@ static uint32_t follow(struct pool_runtime *runtime)
 		if (!(ready >> key & 1))
 			forget(&runtime->hand, key);
 	return ready;
-}
-
-void order_turns_follow(struct pool_runtime *runtime)
-{
-	(void)follow(runtime);
 }
 
 /* An operator ends the life of the session that has its turn: it has it in one go. */
@@ -171,7 +165,7 @@ void order_turns_sent(struct pool_runtime *runtime, const struct worker_task *ta
 {
 	uint8_t key = key_of(runtime, task->id);
 	/* In this very turn one may have ended, or waited for a throttle. */
-	uint32_t ready = follow(runtime);
+	uint32_t ready = order_turns_follow(runtime);
 
 	forget(&runtime->hand, key);
 	if (task->is_suspect || task->alone || is_ending(runtime, key))

@@ -14,8 +14,9 @@ void order_turns_unsent(struct pool_runtime *, const struct worker_task *);
 void order_turns_given_up(struct hand *);
 /* A worker has worked on this task until now. */
 void order_turns_worked(struct pool_runtime *, const struct worker_task *);
-/* After each step: the wait of a session that waits for no turn begins again. */
-void order_turns_follow(struct pool_runtime *);
+/* After each step: the wait of a session that waits for no turn begins again. Return those that
+ * wait for nothing but their turn, as bits (1u << session). */
+uint32_t order_turns_follow(struct pool_runtime *);
 /* At the end of a turn of the pool. */
 void order_turns_check(const struct pool_runtime *);
 

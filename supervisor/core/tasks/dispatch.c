@@ -574,7 +574,7 @@ static enum send_result send(struct dispatch *dispatch, struct delivery *deliver
 	return dispatch->effects->send(dispatch->io, slot, delivery, attempt);
 }
 
-/* Before the tasks that fill the workers. */
+/* Have the token name the next task that needs it, while a worker has room for one. */
 static void name_next(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
 {
 	if (dispatch->sessions && !list_is_empty(&dispatch->sessions->unnamed) &&
@@ -582,7 +582,7 @@ static void name_next(struct dispatch *dispatch, uint32_t depth, uint32_t pack, 
 		sessions_name_next(dispatch->sessions, dispatch->effects, dispatch->io);
 }
 
-static enum dispatch_stop send_tasks(struct dispatch *dispatch, uint32_t depth, uint32_t pack,
+static enum dispatch_stop send_chosen(struct dispatch *dispatch, uint32_t depth, uint32_t pack,
 	mtime now, struct delivery **ret_task)
 {
 	struct delivery *delivery;
@@ -628,7 +628,7 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	struct delivery **ret_task)
 {
 	name_next(dispatch, depth, pack, now);
-	enum dispatch_stop stop = send_tasks(dispatch, depth, pack, now, ret_task);
+	enum dispatch_stop stop = send_chosen(dispatch, depth, pack, now, ret_task);
 	/* A start may have brought another session of its throttle's group to its turn. */
 	if (throttling_is_on(&dispatch->throttling))
 		name_next(dispatch, depth, pack, now);

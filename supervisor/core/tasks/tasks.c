@@ -381,7 +381,7 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 		pace_held_up(&tasks->pace);
 	enum dispatch_stop stop = send_tasks(tasks);
 	if (tasks_is_consuming(tasks) && throttling_rests(&tasks->dispatch.throttling))
-		stop_consuming(tasks, INTAKE_THROTTLED);
+		stop_consuming(tasks, INTAKE_STOPPED);
 	if (stop == DISPATCH_NO_MEMORY)
 		tasks->send_again = mtime_after(context->now, MEMORY_WAIT);
 	if (stop == DISPATCH_ENOUGH)

@@ -14,9 +14,8 @@
 
 /* Whether the source consumes, and if not, why not. */
 enum intake {
-	INTAKE_STOPPED,    /* no: not begun yet, or paused, draining or stopped */
+	INTAKE_STOPPED,    /* no: not begun yet, paused, draining, stopped, or throttling_rests */
 	INTAKE_NO_WORKERS, /* no: no worker lives, and NOTICE_SOURCE_RESTS was emitted */
-	INTAKE_THROTTLED,  /* no: a throttle lets no task start for long */
 	INTAKE_WHOLE,      /* yes, with the wanted window */
 	INTAKE_NARROWED, /* yes, with a window that is smaller by what was unacked when it began */
 };

@@ -162,13 +162,11 @@ void throttling_session_left(struct throttle_group *group, mtime now)
 static void group_add(struct throttle_group *group, struct delivery *delivery)
 {
 	struct link *next = &group->members;
-	bool is_newest = list_is_empty(next) || task_at(next->prev)->tag < delivery->tag;
+	if (!list_is_empty(next) && delivery->tag < task_at(next->prev)->tag)
+		for (next = next->next; task_at(next)->tag < delivery->tag; next = next->next)
+			continue;
 	list_remove(&delivery->place);
-	if (!is_newest)
-		do
-			next = next->next;
-		while (task_at(next)->tag < delivery->tag);
-	list_append(next, &delivery->place);
+	list_insert_before(next, &delivery->place);
 	delivery->group = group;
 	group->throttling->in_groups++;
 }
@@ -350,7 +348,9 @@ uint32_t throttling_supply(const struct throttling *throttling)
 {
 	const struct pool_config *config = throttling->config;
 	uint64_t supply = UINT32_MAX;
-	for (uint8_t i = 0; i < config->throttle_count && !throttling->sessions; i++) {
+	if (throttling->sessions)
+		return UINT32_MAX;
+	for (uint8_t i = 0; i < config->throttle_count; i++) {
 		const struct pool_throttle *throttle = &config->throttles[i];
 		if (throttle->has_key || throttle->excess != THROTTLE_DELAY)
 			continue;

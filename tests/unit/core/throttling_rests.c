@@ -6,11 +6,16 @@
 #define HOUR    (60 * MTIME_MINUTE)
 #define DEFAULT 8 /* the window of the rig */
 
+static void start(struct rig *rig, uint32_t limit, mtime period, bool has_key)
+{
+	throttled_set(throttle, limit, period);
+	rig_start(rig, throttled_config(3, throttle, has_key));
+}
+
 /* With one start an hour, of which the first is over. */
 static void start_and_rest(struct rig *rig)
 {
-	throttled_set(throttle, 1, HOUR);
-	rig_start(rig, throttled_config(3, throttle, false));
+	start(rig, 1, HOUR, false);
 	throttled_deliver(rig, "- - -");
 	rig_expect(rig, "send 0:1, rest");
 	rig_source_fact(rig, SOURCE_RESTED);
@@ -91,8 +96,7 @@ END_TEST
 START_TEST(ten_minutes_are_no_long_wait)
 {
 	struct rig rig;
-	throttled_set(throttle, 1, 10 * MTIME_MINUTE);
-	rig_start(&rig, throttled_config(3, throttle, false));
+	start(&rig, 1, 10 * MTIME_MINUTE, false);
 	throttled_deliver(&rig, "- -");
 	rig_expect(&rig, "send 0:1");
 	throttled_wait(&rig, 10 * MTIME_MINUTE, "send 1:2");
@@ -104,8 +108,7 @@ END_TEST
 START_TEST(a_limit_for_each_key_lets_no_pool_rest)
 {
 	struct rig rig;
-	throttled_set(throttle, 1, HOUR);
-	rig_start(&rig, throttled_config(3, throttle, true));
+	start(&rig, 1, HOUR, true);
 	throttled_deliver(&rig, "a a b");
 	rig_expect(&rig, "send 0:1, publish 1 postpone 2 after 3600000, send 1:3");
 	ck_assert_uint_eq(rig.pool->tasks.source.window, DEFAULT);
@@ -117,8 +120,7 @@ END_TEST
 START_TEST(as_many_messages_are_kept_as_may_start_in_ten_minutes)
 {
 	struct rig rig;
-	throttled_set(throttle, 2, 4 * MTIME_MINUTE);
-	rig_start(&rig, throttled_config(3, throttle, false));
+	start(&rig, 2, 4 * MTIME_MINUTE, false);
 	ck_assert_uint_eq(rig.pool->tasks.source.window, 6);
 	throttled_deliver(&rig, "- -");
 	rig_expect(&rig, "send 0:1, send 1:2");
