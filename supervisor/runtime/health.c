@@ -136,7 +136,7 @@ static void judge_state(struct health *health, const struct pool_runtime *runtim
 		health->causes |= bit(HEALTH_PAUSED);
 	else if (facts->ready == 0)
 		judge_workers(health, runtime, facts);
-	else if (is_up && facts->state != POOL_IS_STANDBY &&
+	else if (is_up && facts->state != POOL_IS_STANDBY && !facts->rests_until &&
 		 !consumer_is_consuming(runtime->consumer))
 		health->causes |= bit(HEALTH_NO_CONSUMER);
 }
@@ -161,7 +161,8 @@ static void judge_throttles(struct health *health, const struct pool_facts *fact
 	health->throttled = facts->throttled;
 	health->throttled_by = facts->throttled_by;
 	health->throttled_since = facts->throttled_since;
-	if (clock_now() - facts->throttled_since >= MTIME_MINUTE)
+	health->rests_until = facts->rests_until;
+	if (facts->rests_until || clock_now() - facts->throttled_since >= MTIME_MINUTE)
 		health->warnings |= bit(HEALTH_THROTTLED);
 }
 
@@ -356,11 +357,18 @@ static void append_throttled(struct buf *out, const struct health *health)
 {
 	char span[SPAN_TEXT_SIZE];
 
-	buf_printf(out,
-		"the throttle %s has held back tasks for %s, %u now: more come than its limit lets "
-		"start (wpool throttles)",
-		health->throttled_by, span_text(clock_now() - health->throttled_since, span),
-		health->throttled);
+	if (health->rests_until)
+		buf_printf(out,
+			"the throttle %s lets no task start for %s: its messages stay in \"%s\" "
+			"(wpool throttles)",
+			health->throttled_by, span_text(health->rests_until - clock_now(), span),
+			health->queue);
+	else
+		buf_printf(out,
+			"the throttle %s has held back tasks for %s, %u now: more come than its limit lets "
+			"start (wpool throttles)",
+			health->throttled_by,
+			span_text(clock_now() - health->throttled_since, span), health->throttled);
 }
 
 static void append_failures(struct buf *out, const struct statistics *statistics)

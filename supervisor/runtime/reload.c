@@ -286,14 +286,15 @@ void reload_outcome_release(struct reload_outcome *outcome)
 
 /* ---------- afterwards ---------- */
 
-/* It takes messages, will take them when the old one has left or passed its token on, or is paused,
- * with as many workers ready as the old one has, or as it wants. */
+/* It takes messages, will take them when the old one has left or passed its token on, or when its
+ * throttle allows, or is paused, with as many workers ready as the old one has, or as it wants. */
 static bool has_taken_over(const struct pool_runtime *latest, const struct pool_runtime *before)
 {
 	struct pool_facts facts = pool_facts(latest->pool);
 
 	return (consumer_is_consuming(latest->consumer) || pool_token_waits(&latest->token) ||
-		       consumer_is_next(latest->consumer) || facts.state == POOL_IS_PAUSED) &&
+		       consumer_is_next(latest->consumer) || facts.rests_until ||
+		       facts.state == POOL_IS_PAUSED) &&
 	       (facts.ready >= pool_facts(before->pool).ready || facts.ready >= facts.wanted);
 }
 
