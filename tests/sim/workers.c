@@ -50,7 +50,7 @@ static void check_wait(const struct pool_runtime *runtime, const struct worker *
 	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
 		const struct worker *other = &workers->worker[i];
 		bool is_busy = other->phase == WORKER_RUNNING && other->count > 0 &&
-			       !other->broken && !other->term;
+			       !other->broken && !other->term && !other->kill;
 
 		sim_require(!is_busy || now - other->since < wait ||
 				    runtime->turned_at - other->since >= wait,
