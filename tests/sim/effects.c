@@ -1,5 +1,7 @@
 /* The pool's effects in a run: the real channel machines, and fake workers. */
+#include "amqp/table.h"
 #include "core/pool_internal.h"
+#include "message/names.h"
 #include "message/same.h"
 #include "sim/blame.h"
 #include "sim/copies.h"
@@ -61,6 +63,16 @@ static uint64_t instance_of(const struct pool_runtime *runtime, const struct del
 	return broker_instance_of(link->peer, runtime->channel, delivery->tag);
 }
 
+/* A copy keeps what its message says; that it was open when a worker ended is in memory alone. */
+static bool says_suspect(const struct delivery *delivery)
+{
+	struct table_field reason;
+
+	return table_find(delivery->headers, HEADER_REASON, &reason) &&
+	       (text_is(reason.value, text_from(reason_name(REASON_CRASHED))) ||
+		       text_is(reason.value, text_from(reason_name(REASON_TIMED_OUT))));
+}
+
 /* What the account knows of it; where the broker has taken it back, what it says itself. */
 static struct copy_facts facts_of(
 	const struct pool_runtime *runtime, const struct delivery *delivery, uint64_t instance)
@@ -71,7 +83,7 @@ static struct copy_facts facts_of(
 		.attempt = delivery->attempt,
 		.renewed = delivery->renewed,
 		.soft = delivery->soft_ms > 0 ? delivery->soft_ms * MTIME_MS : 0,
-		.suspect = delivery->is_suspect,
+		.suspect = says_suspect(delivery),
 	};
 }
 
