@@ -358,6 +358,18 @@ static void configure_publisher(struct pool_runtime *runtime)
 	publisher_replan(runtime->publisher);
 }
 
+/* What does not come from the configuration stays. */
+static void configure_workers(struct workers_config *workers, const struct config_pool *config)
+{
+	struct workers_config before = *workers;
+
+	*workers = pool_runtime_workers_config(config);
+	workers->descriptors = before.descriptors;
+	workers->secrets = before.secrets;
+	workers->lease = before.lease;
+	workers->answer.header_bytes = before.answer.header_bytes;
+}
+
 static bool have_same_workers(const struct config_pool *config, const struct config_pool *other)
 {
 	return config->workers == other->workers && config->workers_max == other->workers_max;
@@ -366,7 +378,6 @@ static bool have_same_workers(const struct config_pool *config, const struct con
 void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other, mtime now)
 {
 	struct config_pool *config = &runtime->config;
-	struct workers_config *workers = &runtime->workers_config, workers_before = *workers;
 	struct rights rights_before = config->rights;
 	struct pool_config pool_before = runtime->pool_config;
 	struct event configure = {.kind = COMMAND,
@@ -378,10 +389,7 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	config->rights = other->rights; /* derived from settings, so they move with them */
 	other->rights = rights_before;
 	runtime->report.command = config->command[0];
-	*workers = pool_runtime_workers_config(config);
-	workers->descriptors = workers_before.descriptors;
-	workers->secrets = workers_before.secrets;
-	workers->answer.header_bytes = workers_before.answer.header_bytes;
+	configure_workers(&runtime->workers_config, config);
 	configure_publisher(runtime);
 	runtime->pool_config = pool_runtime_pool_config(config);
 	hold_throttles(runtime, config->throttle);

@@ -126,12 +126,43 @@ START_TEST(a_refused_command_returns_the_reason)
 }
 END_TEST
 
+static struct config_pool with_sessions(void)
+{
+	struct config_pool config = runtime_rig_config(runtime_rig_words(unit_own_path()), 1);
+	config.prefetch = 10;
+	config.session = (struct config_session){.key = strdup("header:session"),
+		.quantum = {.tasks = 10},
+		.max_sessions = 100,
+		.takeover_delay = 30 * MTIME_SECOND};
+	return config;
+}
+
+/* The guard ends them when another supervisor may have the pool. */
+START_TEST(workers_keep_their_lease_in_a_reload)
+{
+	static struct runtime_rig rig;
+	runtime_rig_open(&rig, 1);
+	struct config_pool config = with_sessions(), other = with_sessions();
+	struct pool_runtime *runtime = pool_runtime_new(&rig.tools, &config, 3, 2, clock_now());
+	ck_assert_ptr_nonnull(runtime);
+	ck_assert_uint_eq(runtime->workers_config.lease, 4);
+	other.limits.grace = 2 * MTIME_MINUTE;
+	pool_runtime_change(runtime, &other, clock_now());
+	ck_assert_int_eq(runtime->config.limits.grace, 2 * MTIME_MINUTE);
+	ck_assert_uint_eq(runtime->workers_config.lease, 4);
+	config_pool_release(&other);
+	pool_runtime_free(runtime);
+	runtime_rig_close(&rig);
+}
+END_TEST
+
 static Suite *pool_runtime_suite(void)
 {
 	Suite *suite = suite_create("runtime/pool_runtime");
 	UNIT_CASE(suite, "commands", workers_come_and_go, a_restart_replaces_every_process,
 		a_restart_with_a_missing_command_keeps_the_old_workers,
 		the_last_of_many_commands_holds, a_refused_command_returns_the_reason);
+	UNIT_CASE(suite, "reload", workers_keep_their_lease_in_a_reload);
 	return suite;
 }
 
