@@ -281,30 +281,6 @@ static void add_long_throttle(
 	buf_release(&words);
 }
 
-/* Without sessions, where no channel is renewed. What waits for a limit without a key is not kept.
- */
-static void add_throttle_over_ack_timeout(
-	const struct config *config, size_t i, const char *name, struct problems *problems)
-{
-	const struct config_throttle *throttle = config_find_throttle(config, name);
-	struct buf words;
-
-	if (throttle->when_exceeded != CONFIG_EXCEEDED_DELAY || !throttle->key ||
-		throttle->period < CONFIG_ACK_TIMEOUT)
-		return;
-	buf_init(&words, 512);
-	buf_printf(&words, "pools[%zu].throttle: a task may wait for %s for ", i, name);
-	quantity_append_duration(&words, throttle->period);
-	buf_append_text(&words,
-		TEXT(", its period, but a broker takes back what is not acked for 30min (its "
-		     "consumer_timeout, by default), and that counts as returned; when_exceeded: "
-		     "reply or dead-letter, a shorter period or a higher consumer_timeout is "
-		     "needed"));
-	problems_add_warning(problems, config->pools[i].line, "%.*s", TEXT_ARGS(buf_text(&words)));
-	problems->memory |= words.failed;
-	buf_release(&words);
-}
-
 void warnings_add_throttles(const struct config *config, struct problems *problems)
 {
 	add_unused_throttles(config, problems);
@@ -313,8 +289,6 @@ void warnings_add_throttles(const struct config *config, struct problems *proble
 		for (size_t j = 0; names && names[j]; j++)
 			if (config->pools[i].session.key)
 				add_long_throttle(config, i, names[j], problems);
-			else
-				add_throttle_over_ack_timeout(config, i, names[j], problems);
 	}
 }
 

@@ -28,9 +28,10 @@ static const char *const types[THROTTLED_KEYS] = {"", "a", "b", "c", "d", "e", "
 /* A long one lets some start, so that a run does not take a day. */
 static struct throttle_figures choose_figures(struct random *random, bool has_key)
 {
+	bool is_long = !has_key || random_chance(random, 500);
 	const mtime periods[] = {5 * MTIME_MS, 50 * MTIME_MS, 300 * MTIME_MS, MTIME_SECOND,
 		MTIME_SECOND, 4 * MTIME_SECOND, 15 * MTIME_SECOND,
-		has_key ? 90 * MTIME_SECOND : 25 * MTIME_MINUTE};
+		is_long ? 25 * MTIME_MINUTE : 90 * MTIME_SECOND};
 	uint32_t which = random_below(random, sizeof periods / sizeof *periods);
 	uint32_t limit = 1 + random_below(random, LARGEST_LIMIT);
 

@@ -10,6 +10,7 @@
 /* A machine that was suspended for less may not be noticed. */
 #define UNNOTICED (10 * MTIME_MS)
 #define WAIT_MAX  MTIME_MINUTE
+#define KEPT_MAX  (10 * MTIME_MINUTE)
 
 static const struct throttle_definition *definition_of(
 	const struct pool_runtime *runtime, uint8_t place)
@@ -323,6 +324,11 @@ void throttles_decided(const struct delivery *delivery, enum throttle_excess exc
 		id, (long long)wait, (long long)(at - boot));
 }
 
+static bool is_kept_too_long(const struct pool_runtime *runtime, const struct delivery *delivery)
+{
+	return runtime->world->now - delivery->queued_at >= KEPT_MAX;
+}
+
 /* Not for longer than a minute, if it may be postponed: it has not come back. Behind others, and
  * before them if a worker has had it, it waits as long as they do. */
 void throttles_waits(const struct delivery *delivery)
@@ -334,13 +340,15 @@ void throttles_waits(const struct delivery *delivery)
 	(void)find_refusing(in_turn, id, tenant_of(in_turn, delivery), boot, &at);
 	if (!are_sure(in_turn, boot))
 		return;
-	sim_require(delivery->id || delivery->returns > 0 || delivery->redelivered ||
-			    first != &delivery->place || in_turn->throttles.credit == 0 ||
-			    at - boot <= WAIT_MAX,
-		"message %u is to wait for %lld us", id, (long long)(at - boot));
+	bool stays = delivery->id || delivery->returns > 0 || delivery->redelivered ||
+		     first != &delivery->place ||
+		     (in_turn->throttles.credit == 0 && !is_kept_too_long(in_turn, delivery));
+	sim_require(stays || at - boot <= WAIT_MAX, "message %u is to wait for %lld us", id,
+		(long long)(at - boot));
 }
 
-/* Only what exceeds half of the window, or must wait for long, and as often as tasks start. */
+/* Only what exceeds half of the window, or must wait for long, and as often as tasks start; but
+ * what would be unacked for too long in any case. */
 static void postponed(struct pool_runtime *runtime, const struct notice *notice)
 {
 	const struct delivery *delivery = notice->delivery;
@@ -357,8 +365,9 @@ static void postponed(struct pool_runtime *runtime, const struct notice *notice)
 	}
 	sim_require(settle_may_postpone(delivery),
 		"message %u is postponed, and the broker's count of its returns is lost", id);
-	sim_require(throttles->credit > 0, "message %u is postponed, and too few start", id);
-	throttles->credit--;
+	sim_require(throttles->credit > 0 || is_kept_too_long(runtime, delivery),
+		"message %u is postponed, and too few start", id);
+	throttles->credit -= throttles->credit > 0;
 	sim_require(is_long || count_refused(runtime, delivery) >= throttles->half ||
 			    !are_sure(runtime, noticed(runtime)),
 		"message %u is postponed, and there is space", id);

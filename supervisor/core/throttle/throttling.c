@@ -416,7 +416,7 @@ static uint32_t ask_throttles(
 
 static enum throttling_answer postpone(struct throttling *throttling, mtime wait)
 {
-	throttling->credit--;
+	throttling->credit -= throttling->credit > 0;
 	throttling->decision = settle_postpone(wait);
 	throttling->decision.what = throttling->by;
 	return THROTTLING_SETTLES;
@@ -430,8 +430,9 @@ static enum throttling_answer wait_in_group(struct throttling *throttling,
 	mtime since = is_in_any ? delivery->throttled_at : now;
 	bool is_full = !is_in_any && throttling->in_groups >= throttling->half;
 	bool is_too_long = wait > THROTTLING_WAIT_MAX - (now - since);
-	bool may_postpone = throttling->credit > 0 && settle_may_postpone(delivery);
-	if ((is_full || is_too_long) && may_postpone)
+	bool is_kept_too_long = now - delivery->queued_at >= THROTTLING_KEPT_MAX;
+	bool has_credit = throttling->credit > 0 || is_kept_too_long;
+	if ((is_full || is_too_long) && has_credit && settle_may_postpone(delivery))
 		return postpone(throttling, wait);
 	if (is_full)
 		return THROTTLING_HOLDS;

@@ -4,7 +4,8 @@
  * in order of arrival, and without a place in dispatch's lists; or sessions, each with its next
  * task. A group whose time has come is due, and the first of it is asked about again. Of tasks, at
  * most half of the window waits so, each for a minute at most; what exceeds that is postponed
- * (settle.h). Owns the groups, but neither the deliveries nor the sessions in them. */
+ * (settle.h), as often as tasks start, and after ten minutes in any case. Owns the groups, but
+ * neither the deliveries nor the sessions in them. */
 #ifndef CORE_THROTTLE_THROTTLING_H
 #define CORE_THROTTLE_THROTTLING_H
 

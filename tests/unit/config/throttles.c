@@ -449,36 +449,6 @@ START_TEST(test_warnings)
 }
 END_TEST
 
-/* A broker gives back what waits in hand for longer, and no channel is renewed before that. */
-START_TEST(test_periods_over_the_ack_timeout)
-{
-#define TEXT_OF(period)                                                                            \
-	"pools[0].throttle: a task may wait for a for " period                                     \
-	", its period, but a broker takes back what is not acked for 30min (its "                  \
-	"consumer_timeout, by default), and that counts as returned; when_exceeded: reply or "     \
-	"dead-letter, a shorter period or a higher consumer_timeout is needed\n"
-	static const struct {
-		const char *throttles, *warnings;
-	} cases[] = {
-		{"{name: a, limit: 1, period: 1d}", ""},
-		{"{name: a, limit: 1, period: 30min, key: routing_key}", TEXT_OF("30min")},
-		{"{name: a, limit: 1, period: 1799999ms}", ""},
-		{"{name: a, limit: 1, period: 1d, when_exceeded: reply}", ""},
-		{"{name: a, limit: 1, period: 1d, when_exceeded: dead-letter}", ""},
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		load_with(cases[i].throttles, "throttle: [a]");
-		ck_assert_int_eq(loaded.rc, RC_OK);
-		ck_assert_str_eq(loaded.problems, cases[i].warnings);
-	}
-	load_with("{name: a, limit: 1, period: 1d, key: routing_key}, "
-		  "{name: b, limit: 1, period: 30min, key: routing_key}",
-		"throttle: [b, a]");
-	ck_assert_ptr_nonnull(strstr(loaded.problems, "for b for 30min"));
-	ck_assert_ptr_nonnull(strstr(loaded.problems, "for a for 1d"));
-}
-END_TEST
-
 /* ---------- a reload ---------- */
 
 /* The last but one that was loaded. */
@@ -635,7 +605,6 @@ static Suite *suite(void)
 	tcase_add_test(files, test_no_problem_follows_another);
 	tcase_add_test(files, test_long_queues);
 	tcase_add_test(files, test_warnings);
-	tcase_add_test(files, test_periods_over_the_ack_timeout);
 	tcase_add_test(files, test_changed_throttle);
 	tcase_add_test(files, test_changed_names);
 	tcase_add_test(files, test_pool_changes_live);

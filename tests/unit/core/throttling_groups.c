@@ -261,6 +261,27 @@ START_TEST(without_credit_it_waits_here_for_a_minute)
 }
 END_TEST
 
+/* Whether it waits among those or behind them: a broker would take it back. */
+START_TEST(after_ten_minutes_it_is_postponed_without_credit)
+{
+	struct rig rig;
+	throttled_set(throttle, 1, 30 * MTIME_MINUTE);
+	struct pool_config config = throttled_config(5, throttle, true);
+	config.prefetch = 3;
+	rig_start(&rig, config);
+	throttled_deliver(&rig, "a");
+	throttled_answer(&rig, 0, "send 0:1, ack 1");
+	throttled_deliver(&rig, "a a a");
+	rig_expect(&rig, "publish 1 postpone 2 after 1800000");
+	throttled_expect(&rig, 2, "t0");
+	throttled_wait(&rig, THROTTLING_KEPT_MAX - 1, "");
+	throttled_wait(
+		&rig, 1, "publish 2 postpone 3 after 1800000, publish 3 postpone 4 after 1800000");
+	ck_assert_uint_eq(rig.pool->tasks.dispatch.throttling.credit, 0);
+	rig_end(&rig);
+}
+END_TEST
+
 /* Of those behind each other, the last ones would wait for longer than the throttle said at first.
  */
 START_TEST(a_task_behind_others_waits_for_a_minute_at_most)
@@ -556,6 +577,7 @@ static Suite *throttling_groups_suite(void)
 		starts_of_long_ago_let_no_crowd_be_postponed,
 		a_task_that_would_wait_for_more_than_a_minute_is_postponed,
 		without_credit_it_waits_here_for_a_minute,
+		after_ten_minutes_it_is_postponed_without_credit,
 		a_task_behind_others_waits_for_a_minute_at_most,
 		a_task_that_has_come_back_is_not_postponed,
 		a_task_that_has_come_back_holds_its_place);
