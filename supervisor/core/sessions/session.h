@@ -85,11 +85,16 @@ static inline struct lane *lane_of(const struct delivery *delivery)
 	return session_lane(delivery->session, delivery->is_high);
 }
 
-/* Its front task has failed, and its attempt does not count that. */
+/* Its front task has failed, and that was an attempt. */
+static inline bool session_had_attempt(const struct session *session)
+{
+	return !session->front->invalid && session->reason != REASON_THROTTLED;
+}
+
+/* The same, and its attempt does not count that. */
 static inline bool session_has_uncounted(const struct session *session)
 {
-	bool had_attempt = !session->front->invalid && session->reason != REASON_THROTTLED;
-	return session->is_blocked && had_attempt;
+	return session->is_blocked && session_had_attempt(session);
 }
 
 /* If the channel is lost now, it comes back before all others of its lane. */

@@ -114,7 +114,7 @@ static const char *do_skip(struct tasks *tasks, struct session *session, const s
 	const char *refusal = refuse_disposal(tasks, session, SESSION_DEAD_LETTER);
 	if (refusal)
 		return refusal;
-	bool is_counted = !session->is_blocked;
+	bool is_counted = !session->is_blocked && session_had_attempt(session);
 	struct delivery *front =
 		sessions_take_waiting(tasks->sessions, session, tasks->context->now);
 	front->attempt -= is_counted && front->attempt > 0;

@@ -380,6 +380,26 @@ START_TEST(a_blocked_task_that_is_skipped_was_throttled)
 }
 END_TEST
 
+/* No worker is free, so it has not been asked about again. */
+START_TEST(a_throttled_task_that_is_retried_and_skipped_keeps_its_attempts)
+{
+	struct rig rig;
+	struct pool_config config = config_of(2);
+	config.throttles[0].excess = THROTTLE_DEAD_LETTER;
+	config.policy.blocks_session = true;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a b@a c");
+	rig_expect(&rig, "send 0:1, send 1:3");
+	sessions_find(rig.pool->tasks.sessions, TEXT("b"))->front->attempt = 2;
+	keyed_order(&rig, SESSION_VERB_RETRY, 0, "b");
+	rig_expect(&rig, "");
+	keyed_order(&rig, SESSION_VERB_SKIP, 0, "b");
+	rig_expect(&rig, "publish 1 dead 2");
+	ck_assert_uint_eq(outbox_oldest(&rig.pool->tasks.outbox)->delivery->attempt, 2);
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- messages without a key of a session ---------- */
 
 START_TEST(tasks_without_a_session_wait_in_groups)
@@ -579,7 +599,8 @@ static Suite *throttling_sessions_suite(void)
 		a_task_that_only_waits_is_no_failed_one, a_wait_for_a_throttle_is_not_handed_over);
 	UNIT_CASE_WITH(suite, "refusals", throttled_set_up, throttled_tear_down,
 		a_refused_task_leaves_its_session, a_task_that_is_given_up_blocks_its_session,
-		a_blocked_task_that_is_skipped_was_throttled);
+		a_blocked_task_that_is_skipped_was_throttled,
+		a_throttled_task_that_is_retried_and_skipped_keeps_its_attempts);
 	UNIT_CASE_WITH(suite, "without a key", throttled_set_up, throttled_tear_down,
 		tasks_without_a_session_wait_in_groups, their_list_is_held_and_sessions_run_on,
 		an_exclusive_task_without_a_session_stops_no_session);
