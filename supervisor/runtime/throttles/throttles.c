@@ -229,13 +229,29 @@ static struct named_throttle *find_as_defined(
 	return named && are_same(named->key, config->key) ? named : NULL;
 }
 
+/* A pool that drains uses it, and meanwhile another key was configured: it is the latest again. */
+static bool find_again(struct throttles *throttles, const struct config_throttle *config)
+{
+	for (size_t i = 0; i < throttles->count; i++) {
+		struct named_throttle *named = throttles->list[i];
+		if (strcmp(named->name, config->name) != 0 || !are_same(named->key, config->key))
+			continue;
+		memmove(&throttles->list[i], &throttles->list[i + 1],
+			(throttles->count - i - 1) * sizeof *throttles->list);
+		throttles->list[throttles->count - 1] = named;
+		return true;
+	}
+	return false;
+}
+
 bool throttles_define(struct throttles *throttles, const struct config *config)
 {
 	throttles->config = config;
 	for (size_t i = 0; i < config->pool_count; i++)
 		for (char *const *name = config->pools[i].throttle; name && *name; name++) {
 			const struct config_throttle *other = config_find_throttle(config, *name);
-			if (!find_as_defined(throttles, other) && !add(throttles, other))
+			if (!find_as_defined(throttles, other) && !find_again(throttles, other) &&
+				!add(throttles, other))
 				return false;
 		}
 	return true;

@@ -121,6 +121,28 @@ START_TEST(another_key_makes_another_throttle)
 }
 END_TEST
 
+/* While the pool with the first one drains. */
+START_TEST(the_first_key_again_is_the_first_throttle)
+{
+	struct pool_config first = {0}, second = {0}, third = {0};
+	char *key = defined[TENANT].key;
+	throttles_hold(&throttles, names_of_second, &first);
+	defined[TENANT].key = by_customer;
+	ck_assert(throttles_define(&throttles, &config));
+	throttles_hold(&throttles, names_of_second, &second);
+	defined[TENANT].key = key;
+	ck_assert(throttles_define(&throttles, &config));
+	throttles_hold(&throttles, names_of_second, &third);
+	ck_assert_ptr_eq(first.throttles[0].throttle, third.throttles[0].throttle);
+	ck_assert_uint_eq(throttles.count, 3);
+	throttles_let_go(&throttles, &second);
+	ck_assert_str_eq(throttles_find(&throttles, TEXT("tenant"))->key, key);
+	throttles_let_go(&throttles, &first);
+	throttles_let_go(&throttles, &third);
+	ck_assert_ptr_null(throttles_find(&throttles, TEXT("tenant")));
+}
+END_TEST
+
 /* Another process may have started tasks until now. */
 START_TEST(at_first_nothing_starts_for_one_period)
 {
@@ -515,6 +537,7 @@ static Suite *throttles_suite(void)
 	tcase_add_test(tcase, pools_share_a_throttle_by_its_name);
 	tcase_add_test(tcase, what_no_pool_uses_is_dropped);
 	tcase_add_test(tcase, another_key_makes_another_throttle);
+	tcase_add_test(tcase, the_first_key_again_is_the_first_throttle);
 	tcase_add_test(tcase, at_first_nothing_starts_for_one_period);
 	tcase_add_test(tcase, what_an_operator_sets_holds_until_another_figure_is_configured);
 	tcase_add_test(tcase, figures_that_do_not_fit_are_refused);
