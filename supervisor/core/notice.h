@@ -24,7 +24,7 @@
 	X(NOTICE_CHANNEL_LEFT)     /* what: why; what is unacked is delivered again */             \
 	X(NOTICE_TASK_CANCELLED)   /* by command: its worker was asked to give it up */            \
 	X(NOTICE_TASK_KILLED)      /* by command: what: what its worker does about it */           \
-	X(NOTICE_TASK_UNSTARTED)   /* back to the broker (a stop) */                               \
+	X(NOTICE_TASK_UNSTARTED)   /* back to the broker */                                        \
 	X(NOTICE_TASK_CUT_SHORT)   /* by a forced stop, after duration: back to the broker */      \
 	X(NOTICE_TASK_ORPHANED)  /* answered after its channel was lost: it is delivered again */  \
 	X(NOTICE_TASKS_HELD_UP)  /* `behind` tasks waited behind delivery for duration */          \
@@ -40,6 +40,9 @@
 	X(NOTICE_WORKER_RECYCLED) /* recycled: why; number answers; duration: age; bytes */        \
 	X(NOTICE_SOURCE_RESTS)    /* no worker lives: the pool stops consuming */                  \
 	X(NOTICE_SOURCE_RESUMES)                                                                   \
+	X(NOTICE_THROTTLE_CLOSES) /* the throttle that what names lets no task start for duration  \
+				   */                                                              \
+	X(NOTICE_THROTTLE_OPENS)                                                                   \
 	X(NOTICE_WINDOW_KEPT) /* number: the window, as messages may come back; open: prefetch */  \
 	X(NOTICE_PAUSED)      /* by command */                                                     \
 	X(NOTICE_RESUMED)     /* by command */                                                     \

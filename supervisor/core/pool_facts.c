@@ -54,7 +54,7 @@ struct pool_facts pool_facts(const struct pool *pool)
 		.throttled = dispatch_throttled(&tasks->dispatch),
 		.throttled_by = since == MTIME_NEVER ? NULL : throttling->holder,
 		.throttled_since = since,
-		.rests_until = throttling->rests_until,
+		.closed_until = throttling->closed.until,
 		.delays = throttling->delays,
 		.unacked = tasks->source.open,
 		.window = tasks->source.window,

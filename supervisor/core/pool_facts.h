@@ -14,7 +14,7 @@
 	X(POOL_IS_CONNECTING, "connecting") /* it wants to consume, but has no channel */          \
 	X(POOL_IS_CONSUMING, "consuming")   /* see also consumer_is_consuming */                   \
 	X(POOL_IS_STANDBY, "standby")       /* another supervisor has the token */                 \
-	X(POOL_IS_RESTING, "resting")       /* waits until unacked ones are settled */             \
+	X(POOL_IS_RESTING, "resting")       /* until unacked ones are settled, or closed_until */  \
 	X(POOL_IS_PAUSED, "paused")         /* by command */                                       \
 	X(POOL_IS_DRAINING, "draining")     /* it finishes its tasks */                            \
 	X(POOL_IS_STOPPING, "stopping")     /* by force */                                         \
@@ -45,10 +45,10 @@ struct pool_facts {
 	const char *throttled_by; /* its name, of several the one that holds back most; NULL: none
 				     does. Borrowed until another configuration */
 	mtime throttled_since;    /* with breaks of a second at most; MTIME_NEVER: none does */
-	mtime rests_until;        /* it does not consume, as no task may start before; 0: it does */
-	uint64_t delays;          /* tasks that had to wait for one, since the start */
-	uint32_t unacked;         /* deliveries that are not settled */
-	uint32_t window;          /* how many the broker may hand over; 0: not consumed yet */
+	mtime closed_until; /* a throttle lets no task start before, so none is kept; 0: some may */
+	uint64_t delays;    /* tasks that had to wait for one, since the start */
+	uint32_t unacked;   /* deliveries that are not settled */
+	uint32_t window;    /* how many the broker may hand over; 0: not consumed yet */
 	size_t unconfirmed, unconfirmed_bytes; /* replies and copies */
 	uint64_t deliveries;                   /* since the start */
 	mtime delivered_at;                    /* the last of them; MTIME_NEVER: none yet */

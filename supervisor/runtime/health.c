@@ -136,7 +136,7 @@ static void judge_state(struct health *health, const struct pool_runtime *runtim
 		health->causes |= bit(HEALTH_PAUSED);
 	else if (facts->ready == 0)
 		judge_workers(health, runtime, facts);
-	else if (is_up && facts->state != POOL_IS_STANDBY && !facts->rests_until &&
+	else if (is_up && facts->state != POOL_IS_STANDBY && !facts->closed_until &&
 		 !consumer_is_consuming(runtime->consumer))
 		health->causes |= bit(HEALTH_NO_CONSUMER);
 }
@@ -153,7 +153,7 @@ static void judge_dead_letters(struct health *health, const struct pool_runtime 
 	health->warnings |= bit(HEALTH_DEAD_LETTERS);
 }
 
-/* Longer than most limits need to let a task start. */
+/* A minute is longer than most limits need to let a task start. A closed throttle needs longer. */
 static void judge_throttles(struct health *health, const struct pool_facts *facts)
 {
 	if (!facts->throttled_by)
@@ -161,8 +161,8 @@ static void judge_throttles(struct health *health, const struct pool_facts *fact
 	health->throttled = facts->throttled;
 	health->throttled_by = facts->throttled_by;
 	health->throttled_since = facts->throttled_since;
-	health->rests_until = facts->rests_until;
-	if (facts->rests_until || clock_now() - facts->throttled_since >= MTIME_MINUTE)
+	health->closed_until = facts->closed_until;
+	if (facts->closed_until || clock_now() - facts->throttled_since >= MTIME_MINUTE)
 		health->warnings |= bit(HEALTH_THROTTLED);
 }
 
@@ -357,11 +357,11 @@ static void append_throttled(struct buf *out, const struct health *health)
 {
 	char span[SPAN_TEXT_SIZE];
 
-	if (health->rests_until)
+	if (health->closed_until)
 		buf_printf(out,
-			"the throttle %s lets no task start for %s: its messages stay in \"%s\" "
-			"(wpool throttles)",
-			health->throttled_by, span_text(health->rests_until - clock_now(), span),
+			"the throttle %s lets no task start for %s: not consuming its queue \"%s\" "
+			"until then (wpool throttles)",
+			health->throttled_by, span_text(health->closed_until - clock_now(), span),
 			health->queue);
 	else
 		buf_printf(out,

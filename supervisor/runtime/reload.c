@@ -293,7 +293,7 @@ static bool has_taken_over(const struct pool_runtime *latest, const struct pool_
 	struct pool_facts facts = pool_facts(latest->pool);
 
 	return (consumer_is_consuming(latest->consumer) || pool_token_waits(&latest->token) ||
-		       consumer_is_next(latest->consumer) || facts.rests_until ||
+		       consumer_is_next(latest->consumer) || facts.closed_until ||
 		       facts.state == POOL_IS_PAUSED) &&
 	       (facts.ready >= pool_facts(before->pool).ready || facts.ready >= facts.wanted);
 }

@@ -186,6 +186,7 @@ void pool_runtime_start(struct pool_runtime *runtime)
 	order_keep_window(runtime);
 	throttles_configure(runtime);
 	runtime->throttles.credit = 0;
+	runtime->throttles.credit_at = 0;
 	runtime->throttles.has_changed = false;
 	runtime->pool = pool_new(&runtime->config, &runtime->supervisor->starts,
 		&runtime->supervisor->last_task_id, &sim_effects, runtime, world->now);

@@ -213,7 +213,8 @@ static bool is_window_right(const struct pool_runtime *runtime)
 
 	if (!prefetch || source->open > 0 || source->request != SOURCE_CONSUME)
 		return true;
-	bool may_be_narrow = runtime->was_narrow || runtime->pool->tasks.pace.most < UINT32_MAX;
+	bool may_be_narrow =
+		runtime->was_narrow || runtime->pool->tasks.pace.window_max < UINT32_MAX;
 	return source->window == prefetch || (may_be_narrow && source->window < prefetch);
 }
 

@@ -33,14 +33,14 @@ static uint32_t strength_of(const struct pool_runtime *runtime)
 	return strength;
 }
 
-static bool rests(const struct pool *pool)
+static bool is_closed(const struct pool *pool)
 {
-	return throttling_rests(&pool->tasks.dispatch.throttling);
+	return throttling_is_closed(&pool->tasks.dispatch.throttling);
 }
 
 static bool is_idle_for_nothing(const struct pool *pool)
 {
-	return !rests(pool) && pool->context.phase == POOL_RUNS && pool->slots.ready &&
+	return !is_closed(pool) && pool->context.phase == POOL_RUNS && pool->slots.ready &&
 	       !pool->tasks.is_standby && pool->tasks.source.open == 0 &&
 	       pool->tasks.source.request != SOURCE_CONSUME &&
 	       !(pool->tasks.sessions && pool->tasks.source.state == SOURCE_IS_CLOSING);
@@ -56,8 +56,8 @@ void steer_check(struct pool_runtime *runtime)
 
 	steering->leaving = leaving;
 	workers_check_killed(runtime);
-	sim_require(!rests(runtime->pool) || throttles_may_hold_all(runtime),
-		"a pool rests for no throttle");
+	sim_require(!is_closed(runtime->pool) || throttles_may_hold_all(runtime),
+		"a pool is closed by no throttle");
 	sim_require(!is_idle_for_nothing(runtime->pool),
 		"a pool that may consume waits for something else to happen");
 	sim_require((latest & (latest - 1)) == 0, "two workers are sent away in one turn");

@@ -70,6 +70,7 @@ struct pool_throttles {
 	bool has_changed;                 /* the list did, since the pool started */
 	uint32_t half;                    /* of its window, in this turn */
 	uint32_t credit;                  /* tasks that it may postpone */
+	mtime credit_at;                  /* and another one then */
 };
 
 /* ---------- choice ---------- */

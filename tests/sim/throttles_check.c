@@ -10,7 +10,6 @@
 /* A machine that was suspended for less may not be noticed. */
 #define UNNOTICED (10 * MTIME_MS)
 #define WAIT_MAX  MTIME_MINUTE
-#define KEPT_MAX  (10 * MTIME_MINUTE)
 
 static const struct throttle_definition *definition_of(
 	const struct pool_runtime *runtime, uint8_t place)
@@ -324,11 +323,6 @@ void throttles_decided(const struct delivery *delivery, enum throttle_excess exc
 		id, (long long)wait, (long long)(at - boot));
 }
 
-static bool is_kept_too_long(const struct pool_runtime *runtime, const struct delivery *delivery)
-{
-	return runtime->world->now - delivery->queued_at >= KEPT_MAX;
-}
-
 /* Not for longer than a minute, if it may be postponed: it has not come back. Behind others, and
  * before them if a worker has had it, it waits as long as they do. */
 void throttles_waits(const struct delivery *delivery)
@@ -341,14 +335,12 @@ void throttles_waits(const struct delivery *delivery)
 	if (!are_sure(in_turn, boot))
 		return;
 	bool stays = delivery->id || delivery->returns > 0 || delivery->redelivered ||
-		     first != &delivery->place ||
-		     (in_turn->throttles.credit == 0 && !is_kept_too_long(in_turn, delivery));
+		     first != &delivery->place || in_turn->throttles.credit == 0;
 	sim_require(stays || at - boot <= WAIT_MAX, "message %u is to wait for %lld us", id,
 		(long long)(at - boot));
 }
 
-/* Only what exceeds half of the window, or must wait for long, and as often as tasks start; but
- * what would be unacked for too long in any case. */
+/* Only what exceeds half of the window, or must wait for long, and as often as there is credit. */
 static void postponed(struct pool_runtime *runtime, const struct notice *notice)
 {
 	const struct delivery *delivery = notice->delivery;
@@ -365,9 +357,8 @@ static void postponed(struct pool_runtime *runtime, const struct notice *notice)
 	}
 	sim_require(settle_may_postpone(delivery),
 		"message %u is postponed, and the broker's count of its returns is lost", id);
-	sim_require(throttles->credit > 0 || is_kept_too_long(runtime, delivery),
-		"message %u is postponed, and too few start", id);
-	throttles->credit -= throttles->credit > 0;
+	sim_require(throttles->credit > 0, "message %u is postponed, and too few start", id);
+	throttles->credit--;
 	sim_require(is_long || count_refused(runtime, delivery) >= throttles->half ||
 			    !are_sure(runtime, noticed(runtime)),
 		"message %u is postponed, and there is space", id);
@@ -383,12 +374,29 @@ void throttles_told(struct pool_runtime *runtime, const struct notice *notice)
 
 /* ---------- nothing waits that need not ---------- */
 
+/* Ten a second or half of the window a minute, from the first turn, or from the last one in which
+ * there was enough. */
+static void earn_credit(struct pool_throttles *throttles, mtime now)
+{
+	mtime every = MTIME_MINUTE / (throttles->half > 600 ? throttles->half : 600);
+
+	if (throttles->credit_at == 0)
+		throttles->credit_at = now + every;
+	while (throttles->credit_at <= now && throttles->credit < throttles->half) {
+		throttles->credit++;
+		throttles->credit_at += every;
+	}
+	if (throttles->credit_at <= now)
+		throttles->credit_at = now + every;
+}
+
 void throttles_pool_begins(struct pool_runtime *runtime)
 {
 	uint32_t window = runtime->pool->tasks.source.window;
 
 	in_turn = runtime;
 	runtime->throttles.half = window > 3 ? window / 2 : 1;
+	earn_credit(&runtime->throttles, runtime->world->now);
 }
 
 void throttles_pool_ends(void)
@@ -492,7 +500,14 @@ void throttles_check_waiting(const struct pool_runtime *runtime)
 		  count_refused(runtime, NULL) >= throttles->half;
 	EACH_WAITING(runtime, delivery)
 	{
-		if (!is_suspect(runtime, delivery) && (delivery->group || !is_full))
+		if (is_suspect(runtime, delivery))
+			continue;
+		if (delivery->group || !is_full)
 			check_wait(runtime, delivery);
+		else
+			sim_require(throttles->credit > 0 || !throttles_let(runtime, delivery) ||
+					    pool_runtime_deadline(runtime) <= throttles->credit_at,
+				"message %u may start, and waits behind others for ever",
+				account_id(delivery->body));
 	}
 }

@@ -35,7 +35,7 @@ void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
 		.workers = config->workers,
 		.measured_at = now,
 		.slack = config->workers,
-		.most = UINT32_MAX,
+		.window_max = UINT32_MAX,
 		.changed_at = now,
 	};
 	list_init(&pace->answered);
@@ -173,9 +173,14 @@ uint32_t pace_window(const struct pace *pace)
 	}
 	if (window > POOL_WINDOW_MAX)
 		window = POOL_WINDOW_MAX;
-	if (window > pace->most)
-		window = pace->most;
+	if (window > pace->window_max)
+		window = pace->window_max;
 	return window < max ? window : (uint32_t)max;
+}
+
+bool pace_may_grow(const struct pace *pace, mtime now)
+{
+	return now - pace->changed_at >= GROW_AFTER;
 }
 
 /* What a cancelled consumer delivered stays in hand. So the window does not grow before that is
@@ -184,7 +189,7 @@ bool pace_changes_window(const struct pace *pace, uint32_t present, uint32_t in_
 {
 	uint32_t wanted = pace_window(pace);
 	if (wanted >= 2 * present)
-		return in_hand <= present && now - pace->changed_at >= GROW_AFTER;
+		return in_hand <= present && pace_may_grow(pace, now);
 	if (2 * wanted > present)
 		return false;
 	return present > memory_window(pace) || now - pace->changed_at >= SHRINK_AFTER;

@@ -15,16 +15,16 @@ struct pace {
 	struct link answered; /* slots with answers in this turn */
 	int64_t estimate_ns;  /* a task's time in its worker, smoothed */
 	/* window */
-	mtime measured_at; /* the present measure began */
-	uint32_t settled;  /* tasks in the present measure; each place that settles one adds 1 */
-	uint32_t held;     /* maximum of deliveries that waited for confirms in it */
-	uint32_t slack;    /* the result of the last measure */
-	size_t memory;     /* as configured */
-	size_t largest;    /* the largest message in the present measure */
-	bool has_arrived;  /* any message in it */
-	size_t size;       /* the expected size of the next ones: the largest, decaying */
-	uint32_t most;     /* of the window, because of throttles */
-	mtime changed_at;  /* the window was last changed; set with each change of it */
+	mtime measured_at;   /* the present measure began */
+	uint32_t settled;    /* tasks in the present measure; each place that settles one adds 1 */
+	uint32_t held;       /* maximum of deliveries that waited for confirms in it */
+	uint32_t slack;      /* the result of the last measure */
+	size_t memory;       /* as configured */
+	size_t largest;      /* the largest message in the present measure */
+	bool has_arrived;    /* any message in it */
+	size_t size;         /* the expected size of the next ones: the largest, decaying */
+	uint32_t window_max; /* because of throttles */
+	mtime changed_at;    /* the window was last changed; set with each change of it */
 };
 
 void pace_init(struct pace *, const struct pool_config *, mtime now);
@@ -53,6 +53,8 @@ uint32_t pace_pack(const struct pace *);
 /* The wanted number of unacked deliveries, 1 to POOL_WINDOW_MAX; not more than `memory` holds if
  * all are as large as the largest recent one. */
 uint32_t pace_window(const struct pace *);
+/* The last change of the window is long enough ago: 200 ms. */
+bool pace_may_grow(const struct pace *, mtime now);
 /* True if it pays to change the window. present: the window and what does not count in it. It grows
  * if it is at most half of what is wanted and at least in_hand, and the last change is 200 ms old.
  * It shrinks if it is at least twice what is wanted, and the last change is a minute old or

@@ -107,8 +107,9 @@ void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
 
 bool tasks_flow(const struct tasks *tasks)
 {
-	return tasks->context->phase != POOL_PAUSED && tasks_is_consuming(tasks) &&
-	       tasks->source.state == SOURCE_IS_CONSUMING;
+	bool is_consuming = tasks_is_consuming(tasks) && tasks->source.state == SOURCE_IS_CONSUMING;
+	return tasks->context->phase != POOL_PAUSED &&
+	       (is_consuming || throttling_is_closed(&tasks->dispatch.throttling));
 }
 
 static uint32_t wanted_window(const struct tasks *tasks)
@@ -130,11 +131,13 @@ void tasks_consume(struct tasks *tasks)
  * Otherwise a pool whose workers or whose queue come and go would add a window each time. */
 void tasks_begin_consuming(struct tasks *tasks)
 {
-	bool was_resting = tasks->intake == INTAKE_NO_WORKERS;
+	enum intake before = tasks->intake;
 	source_set_aside(&tasks->source);
 	tasks_consume(tasks);
-	if (was_resting)
+	if (before == INTAKE_NO_WORKERS)
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESUMES, NULL);
+	else if (before == INTAKE_THROTTLED)
+		pool_emit_plain(tasks->context, NOTICE_THROTTLE_OPENS, NULL);
 }
 
 static void stop_consuming(struct tasks *tasks, enum intake intake)
@@ -142,6 +145,16 @@ static void stop_consuming(struct tasks *tasks, enum intake intake)
 	source_rest(&tasks->source);
 	tasks->intake = intake;
 	tasks->rests_since = tasks->context->now;
+}
+
+static void close_for_throttle(struct tasks *tasks)
+{
+	const struct throttle_hold *closed = &tasks->dispatch.throttling.closed;
+	pool_emit(tasks->context, (struct notice){.kind = NOTICE_THROTTLE_CLOSES,
+					  .slot = -1,
+					  .what = closed->by,
+					  .duration = closed->until - tasks->context->now});
+	stop_consuming(tasks, INTAKE_THROTTLED);
 }
 
 void tasks_pause(struct tasks *tasks)
@@ -156,6 +169,13 @@ void tasks_drain(struct tasks *tasks)
 	tasks_hand_back_rest(tasks);
 }
 
+/* Throttles keep the window small, and all that it allows is with workers: one more task counts. */
+static bool is_starved(const struct tasks *tasks)
+{
+	return tasks->pace.window_max < UINT32_MAX && dispatch_waiting(&tasks->dispatch) == 0 &&
+	       tasks->source.open >= tasks->source.window;
+}
+
 /* True: another window is to be set. A narrowed window becomes whole when the deliveries from
  * before are settled and no more are open than it allows. Until then pace decides, so that a few
  * tasks that take long do not keep it narrow. */
@@ -167,6 +187,8 @@ static bool changes_window(const struct tasks *tasks)
 		return true;
 	if (tasks->window_change == WINDOW_WIDER && wanted > source->window)
 		return true;
+	if (is_starved(tasks) && wanted > source->window)
+		return pace_may_grow(&tasks->pace, tasks->context->now);
 	return wanted != source->window &&
 	       pace_changes_window(&tasks->pace, source->window + source->aside, source->open,
 		       tasks->context->now);
@@ -178,7 +200,7 @@ static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply wo
 {
 	return !tasks_is_consuming(tasks) && workers == WORKERS_READY &&
 	       tasks->context->phase != POOL_PAUSED &&
-	       !throttling_rests(&tasks->dispatch.throttling) &&
+	       !throttling_is_closed(&tasks->dispatch.throttling) &&
 	       tasks->source.open < pace_window(&tasks->pace);
 }
 
@@ -263,15 +285,16 @@ void tasks_on_source_down(struct tasks *tasks, const struct event *event)
 
 /* ---------- the turn ---------- */
 
-/* Of what waits for a throttle, as many are kept as may start before the broker takes them back. */
+/* Of what waits for a throttle, as many are kept as may start before the broker takes them back,
+ * and at least one, whose refusal shows when. Suspects stay in any case. */
 static uint32_t throttled_window(const struct tasks *tasks)
 {
 	uint32_t supply = throttling_supply(&tasks->dispatch.throttling);
-	uint32_t waiting = dispatch_waiting(&tasks->dispatch), open = tasks->source.open;
-	uint32_t busy = open > waiting ? open - waiting : 0;
-	if (supply >= UINT32_MAX - busy)
-		return UINT32_MAX;
-	return supply + busy > 0 ? supply + busy : 1;
+	uint32_t kept = dispatch_waiting(&tasks->dispatch) - tasks->dispatch.suspect_count;
+	uint32_t others = tasks->source.open > kept ? tasks->source.open - kept : 0;
+	if (supply == 0)
+		supply = 1;
+	return supply < UINT32_MAX - others ? supply + others : UINT32_MAX;
 }
 
 void tasks_begin_turn(struct tasks *tasks)
@@ -283,7 +306,7 @@ void tasks_begin_turn(struct tasks *tasks)
 	}
 	dispatch_begin_turn(
 		&tasks->dispatch, tasks->source.window, tasks->context->boot, tasks->context->now);
-	tasks->pace.most = throttled_window(tasks);
+	tasks->pace.window_max = throttled_window(tasks);
 	tasks->send_again = MTIME_NEVER;
 	outbox_tick(&tasks->outbox, tasks->context->now);
 }
@@ -300,7 +323,7 @@ void tasks_hand_back_rest(struct tasks *tasks)
 static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 {
 	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED &&
-			  !throttling_rests(&tasks->dispatch.throttling);
+			  !throttling_is_closed(&tasks->dispatch.throttling);
 	if (is_at_work || tasks->source.state != SOURCE_IS_RESTED)
 		return MTIME_NEVER;
 	bool is_any = tasks->dispatch.queued_count > tasks->dispatch.suspect_count;
@@ -380,8 +403,8 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 	if (dispatch_hold_up(&tasks->dispatch, context->arrived_after))
 		pace_held_up(&tasks->pace);
 	enum dispatch_stop stop = send_tasks(tasks);
-	if (tasks_is_consuming(tasks) && throttling_rests(&tasks->dispatch.throttling))
-		stop_consuming(tasks, INTAKE_STOPPED);
+	if (tasks_is_consuming(tasks) && throttling_is_closed(&tasks->dispatch.throttling))
+		close_for_throttle(tasks);
 	if (stop == DISPATCH_NO_MEMORY)
 		tasks->send_again = mtime_after(context->now, MEMORY_WAIT);
 	if (stop == DISPATCH_ENOUGH)

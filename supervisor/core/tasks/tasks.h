@@ -14,7 +14,8 @@
 
 /* Whether the source consumes, and if not, why not. */
 enum intake {
-	INTAKE_STOPPED,    /* no: not begun yet, paused, draining, stopped, or throttling_rests */
+	INTAKE_STOPPED,    /* no: not begun yet, paused, draining, or stopped */
+	INTAKE_THROTTLED,  /* no: throttling_is_closed, and NOTICE_THROTTLE_CLOSES was emitted */
 	INTAKE_NO_WORKERS, /* no: no worker lives, and NOTICE_SOURCE_RESTS was emitted */
 	INTAKE_WHOLE,      /* yes, with the wanted window */
 	INTAKE_NARROWED, /* yes, with a window that is smaller by what was unacked when it began */
@@ -129,7 +130,8 @@ mtime tasks_deadline(const struct tasks *, enum worker_supply);
 bool tasks_await_acks(const struct tasks *);
 /* True: the channel is closed for good. */
 bool tasks_are_closed(const struct tasks *);
-/* True: messages can come. The source consumes, and the pool is not paused. */
+/* True: how much there is to do is known. Messages can come: the source consumes, and the pool is
+ * not paused; or no task may start. */
 bool tasks_flow(const struct tasks *);
 /* True: the source has as many deliveries as its window allows. */
 static inline bool tasks_window_is_full(const struct tasks *tasks)

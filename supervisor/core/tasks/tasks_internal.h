@@ -12,7 +12,8 @@ struct ending {
 	const char *what;      /* OUTCOME_BROKEN: static text; else NULL */
 };
 
-/* What waits is given back when the pool is paused, or has no worker, for so long. */
+/* What waits is given back when the pool is paused, has no worker, or is closed by a throttle, for
+ * so long. */
 #define TASKS_RESTING_LIMIT (60 * MTIME_SECOND)
 /* A microsecond later, since each turn reads the clock. */
 #define TASKS_NEXT_TURN 1

@@ -29,6 +29,8 @@ struct throttle {
 	 * each key that comes back has this past. */
 	bool has_forgotten;
 	mtime forgotten_at; /* not before the latest of those */
+	bool has_missed;
+	mtime missed_at; /* see throttle_missed */
 };
 
 struct throttle *throttle_new(const struct throttle_figures *figures, uint64_t hash_seed)
@@ -83,8 +85,11 @@ void throttle_configure(struct throttle *throttle, const struct throttle_figures
 	assert(figures->limit > 0 && figures->limit <= THROTTLE_LIMIT_MAX);
 	assert(figures->period > 0);
 	assert(figures->max_keys > 0 && figures->max_keys <= THROTTLE_KEYS_MAX);
+	const struct throttle_figures *before = &throttle->figures;
+	bool is_same = before->limit == figures->limit && before->period == figures->period &&
+		       before->max_keys == figures->max_keys;
+	throttle->changes += !is_same;
 	throttle->figures = *figures;
-	throttle->changes++;
 }
 
 uint32_t throttle_changes(const struct throttle *throttle)
@@ -196,7 +201,13 @@ void throttle_missed(struct throttle *throttle, mtime now)
 {
 	throttle->forgotten_at =
 		throttle->has_forgotten ? mtime_max(throttle->forgotten_at, now) : now;
-	throttle->has_forgotten = true;
+	throttle->has_forgotten = throttle->has_missed = true;
+	throttle->missed_at = now;
+}
+
+bool throttle_is_unsure(const struct throttle *throttle, mtime now)
+{
+	return throttle->has_missed && now - throttle->missed_at < throttle->figures.period;
 }
 
 /* ---------- what outlives the process ---------- */
@@ -281,8 +292,8 @@ mtime throttle_wait(const struct throttle *throttle, mtime now)
 	return mtime_max(at - now, 0);
 }
 
-/* Each whole period lets `limit` start; in what is left over, the starts of which a period is over
- * by its end leave their places. */
+/* Each whole period lets `limit` start. In what is left over, starts that are a period old by its
+ * end free their places. */
 uint64_t throttle_supply(const struct throttle *throttle, mtime now, mtime span)
 {
 	const struct throttle_figures *figures = &throttle->figures;

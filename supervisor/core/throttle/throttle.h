@@ -37,7 +37,7 @@ void throttle_free(struct throttle *);
  * as late as it can have been. */
 void throttle_configure(struct throttle *, const struct throttle_figures *);
 
-/* How often throttle_configure was called: what waits asks again when that changes. */
+/* How often the figures were changed: what waits asks again when that changes. */
 uint32_t throttle_changes(const struct throttle *);
 
 /* The number that stands for a key. The key itself is not kept: two keys with the same number,
@@ -55,6 +55,8 @@ void throttle_charge(struct throttle *, struct window *, mtime now);
 void throttle_end_turn(struct throttle *, mtime now);
 /* Before the first throttle_ask: there may have been any starts of any key up to now. */
 void throttle_missed(struct throttle *, mtime now);
+/* True: what was missed may be what refuses a task. */
+bool throttle_is_unsure(const struct throttle *, mtime now);
 
 /* ---------- what outlives the process ---------- */
 

@@ -251,8 +251,8 @@ void throttling_configure(struct throttling *throttling, struct link *queued, mt
 	while ((group = first_group(&throttling->parked)))
 		release_sessions(group, now);
 	throttling->in_groups = 0;
-	throttling->queued = throttling->suspects = throttling->all = (struct throttle_hold){0};
-	throttling->rests_until = 0;
+	throttling->queued = throttling->suspects = (struct throttle_hold){0};
+	throttling->all = throttling->closed = (struct throttle_hold){0};
 	throttling->list++;
 	read_list(throttling);
 	throttling->by = NULL;
@@ -287,6 +287,21 @@ static void end_hold_if_over(struct throttle_hold *hold, mtime now)
 		*hold = (struct throttle_hold){0};
 }
 
+static void earn_credit(struct throttling *throttling, mtime now)
+{
+	uint32_t half = throttling->half;
+	uint32_t a_minute = half > THROTTLING_CREDIT_A_MINUTE ? half : THROTTLING_CREDIT_A_MINUTE;
+	mtime every = MTIME_MINUTE / a_minute;
+	if (throttling->credit_at == 0)
+		throttling->credit_at = now + every;
+	while (throttling->credit < half && throttling->credit_at <= now) {
+		throttling->credit++;
+		throttling->credit_at += every;
+	}
+	if (throttling->credit_at <= now)
+		throttling->credit_at = now + every;
+}
+
 static bool was_suspended(struct throttling *throttling, mtime now)
 {
 	mtime ahead = throttling->boot - now;
@@ -302,16 +317,16 @@ void throttling_begin_turn(struct throttling *throttling, uint32_t window, mtime
 	uint32_t changes = count_changes(throttling);
 	throttling->boot = boot;
 	throttling->half = window > 3 ? window / 2 : 1;
+	earn_credit(throttling, now);
 	bool asks_again = was_suspended(throttling, now) || changes != throttling->changes;
 	throttling->changes = changes;
 	mtime over = asks_again ? MTIME_NEVER : now;
-	if (throttling->rests_until <= over)
-		throttling->rests_until = 0;
 	struct timer *first;
 	while ((first = timers_first(&throttling->timers)) && first->at <= over)
 		group_wake(CONTAINER_OF(first, struct throttle_group, timer), now);
 	end_hold_if_over(&throttling->queued, over);
 	end_hold_if_over(&throttling->suspects, over);
+	end_hold_if_over(&throttling->closed, over);
 	throttling->all = (struct throttle_hold){0};
 }
 
@@ -320,18 +335,22 @@ mtime throttling_deadline(const struct throttling *throttling)
 	mtime deadline = timers_deadline(&throttling->timers);
 	if (throttling->queued.first)
 		deadline = mtime_min(deadline, throttling->queued.until);
+	if (throttling->queued.needs_credit)
+		deadline = mtime_min(deadline, throttling->credit_at);
 	if (throttling->suspects.first)
 		deadline = mtime_min(deadline, throttling->suspects.until);
 	if (throttling->all.until)
 		deadline = mtime_min(deadline, throttling->all.until);
-	if (throttling->rests_until)
-		deadline = mtime_min(deadline, throttling->rests_until);
+	if (throttling->closed.until)
+		deadline = mtime_min(deadline, throttling->closed.until);
 	return deadline;
 }
 
 /* The most important first. */
 static const char *holder_of(const struct throttling *throttling)
 {
+	if (throttling->closed.until)
+		return throttling->closed.by;
 	if (throttling->all.until)
 		return throttling->all.by;
 	if (throttling->queued.first)
@@ -363,7 +382,7 @@ uint32_t throttling_supply(const struct throttling *throttling)
 
 void throttling_end_turn(struct throttling *throttling, uint32_t waiting, mtime now)
 {
-	bool holds_back = waiting > 0 || throttling_rests(throttling);
+	bool holds_back = waiting > 0 || throttling_is_closed(throttling);
 	if (holds_back && !throttling->holds_back && !is_in_break(throttling, now))
 		throttling->held_back_from = now;
 	if (holds_back)
@@ -416,7 +435,7 @@ static uint32_t ask_throttles(
 
 static enum throttling_answer postpone(struct throttling *throttling, mtime wait)
 {
-	throttling->credit -= throttling->credit > 0;
+	throttling->credit--;
 	throttling->decision = settle_postpone(wait);
 	throttling->decision.what = throttling->by;
 	return THROTTLING_SETTLES;
@@ -430,9 +449,8 @@ static enum throttling_answer wait_in_group(struct throttling *throttling,
 	mtime since = is_in_any ? delivery->throttled_at : now;
 	bool is_full = !is_in_any && throttling->in_groups >= throttling->half;
 	bool is_too_long = wait > THROTTLING_WAIT_MAX - (now - since);
-	bool is_kept_too_long = now - delivery->queued_at >= THROTTLING_KEPT_MAX;
-	bool has_credit = throttling->credit > 0 || is_kept_too_long;
-	if ((is_full || is_too_long) && has_credit && settle_may_postpone(delivery))
+	bool may_postpone = throttling->credit > 0 && settle_may_postpone(delivery);
+	if ((is_full || is_too_long) && may_postpone)
 		return postpone(throttling, wait);
 	if (is_full)
 		return THROTTLING_HOLDS;
@@ -458,12 +476,19 @@ static enum throttling_answer wait_in_group(struct throttling *throttling,
 	return THROTTLING_WAITS;
 }
 
-static enum throttling_answer stop(struct throttling *throttling, mtime until, mtime now)
+/* The delivery, which is the oldest one, is kept until a task may start, or for as long as that is
+ * allowed. */
+static enum throttling_answer stop(
+	struct throttling *throttling, const struct delivery *delivery, mtime until, mtime now)
 {
-	throttling->all.until = until;
-	throttling->all.by = throttling->by;
-	if (!throttling->sessions && until - now > THROTTLING_KEPT_MAX)
-		throttling->rests_until = until;
+	mtime kept_until = delivery->queued_at + THROTTLING_KEPT_MAX;
+	throttling->all = (struct throttle_hold){.until = until, .by = throttling->by};
+	if (throttling->sessions)
+		return THROTTLING_STOPS;
+	if (kept_until <= now || until - now > THROTTLING_KEPT_MAX)
+		throttling->closed = throttling->all;
+	else
+		throttling->all.until = mtime_min(until, kept_until);
 	return THROTTLING_STOPS;
 }
 
@@ -474,7 +499,7 @@ static enum throttling_answer park(struct throttling *throttling, struct deliver
 	struct throttle_group *group = group_of_number(throttling, number);
 	bool is_new = !group;
 	if (is_new && !(group = group_new(throttling, number, true)))
-		return stop(throttling, mtime_after(now, THROTTLE_MEMORY_WAIT), now);
+		return stop(throttling, delivery, mtime_after(now, THROTTLE_MEMORY_WAIT), now);
 	bool is_first = group == delivery->session->group;
 	if (!is_first)
 		sessions_throttle(throttling->sessions, delivery, group, &group->members, now);
@@ -502,20 +527,29 @@ static enum throttling_answer wait_behind(
 	return wait_for_key(throttling, delivery, throttle, wait, now);
 }
 
+/* In the silence after a start nothing is known to exceed the limit, so the task waits. */
+static enum throttle_excess excess_of(
+	const struct throttling *throttling, const struct pool_throttle *throttle, mtime wait)
+{
+	bool is_silent = wait <= THROTTLING_SILENCE_MAX &&
+			 throttle_is_unsure(throttle->throttle, throttling->boot);
+	return is_silent ? THROTTLE_DELAY : throttle->excess;
+}
+
 static enum throttling_answer refuse(struct throttling *throttling, struct delivery *delivery,
 	uint32_t refuses, bool keeps_place, mtime wait, mtime now)
 {
 	const struct pool_throttle *throttle = &throttling->config->throttles[refuses];
 	throttling->by = throttle->name;
 	throttling->until = mtime_after(now, wait);
-	if (settle_throttled(&throttling->config->policy, delivery, throttle->excess, wait,
-		    &throttling->decision)) {
+	if (settle_throttled(&throttling->config->policy, delivery,
+		    excess_of(throttling, throttle, wait), wait, &throttling->decision)) {
 		if (throttling->decision.parcel == PARCEL_REFUSAL)
 			throttling->decision.what = throttle->name;
 		return THROTTLING_SETTLES;
 	}
 	if (!throttle->has_key)
-		return stop(throttling, throttling->until, now);
+		return stop(throttling, delivery, throttling->until, now);
 	if (keeps_place)
 		return THROTTLING_HOLDS;
 	return wait_for_key(throttling, delivery, refuses, wait, now);

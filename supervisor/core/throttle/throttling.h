@@ -4,8 +4,8 @@
  * in order of arrival, and without a place in dispatch's lists; or sessions, each with its next
  * task. A group whose time has come is due, and the first of it is asked about again. Of tasks, at
  * most half of the window waits so, each for a minute at most; what exceeds that is postponed
- * (settle.h), as often as tasks start, and after ten minutes in any case. Owns the groups, but
- * neither the deliveries nor the sessions in them. */
+ * (settle.h), as often as tasks start, and slowly in any case. Owns the groups, but neither the
+ * deliveries nor the sessions in them. */
 #ifndef CORE_THROTTLE_THROTTLING_H
 #define CORE_THROTTLE_THROTTLING_H
 
@@ -14,6 +14,12 @@
 #include "core/pool_config.h"
 
 #define THROTTLING_WAIT_MAX MTIME_MINUTE
+/* A process that has just started waits so long at most. */
+#define THROTTLING_SILENCE_MAX (10 * MTIME_SECOND)
+/* So many a minute may be postponed though none starts, or half of the window if that is more: a
+ * key behind many tasks of another one has its turn, and nothing is unacked for long. A large
+ * backlog stays in the broker's queue all the same. */
+#define THROTTLING_CREDIT_A_MINUTE 600
 /* Tasks are not kept for longer, as a broker takes back what is unacked for 30 minutes. */
 #define THROTTLING_KEPT_MAX (10 * MTIME_MINUTE)
 
@@ -62,10 +68,10 @@ struct throttling {
 	uint32_t in_groups;            /* tasks, without those of sessions */
 	uint32_t half;                 /* of the window, at least 1 */
 	uint32_t credit; /* tasks that may be postponed: one for each start, `half` at most */
+	mtime credit_at; /* and another one then; 0: not counted yet */
 	struct throttle_hold queued, suspects; /* dispatch's lists */
 	struct throttle_hold all;              /* without .first; .until 0: not held */
-	/* until then no task at all may start, which is so long that none is kept; 0: no rest */
-	mtime rests_until;
+	struct throttle_hold closed;           /* the same: until then none is even kept */
 	/* about the latest refusal */
 	const char *by;
 	mtime until;
@@ -118,10 +124,11 @@ void throttling_session_left(struct throttle_group *, mtime now);
 mtime throttling_deadline(const struct throttling *);
 /* The turn ends; so many tasks wait for a throttle. */
 void throttling_end_turn(struct throttling *, uint32_t waiting, mtime now);
-/* True: no task may start for so long that none is to be kept unacked. Not with sessions. */
-static inline bool throttling_rests(const struct throttling *throttling)
+/* True: no task may start now, and none is to be kept unacked until one may, as that would be too
+ * long. Not with sessions. */
+static inline bool throttling_is_closed(const struct throttling *throttling)
 {
-	return throttling->rests_until != 0;
+	return throttling->closed.until != 0;
 }
 /* How many tasks may start before those that wait are kept for too long; UINT32_MAX: any number. */
 uint32_t throttling_supply(const struct throttling *);

@@ -320,6 +320,52 @@ START_TEST(a_suspect_is_refused)
 }
 END_TEST
 
+/* ---------- the silence after a start ---------- */
+
+static void start_in_silence(struct rig *rig, enum throttle_excess excess, mtime period, mtime left)
+{
+	struct pool_config config = config_of(2, excess);
+	throttled_set(throttle, 1, period);
+	rig_start(rig, config);
+	rig_wait(rig, period);
+	throttle_missed(throttle, rig->now - period + left);
+	throttled_deliver(rig, "a");
+}
+
+/* What was before may fill the window, but nothing is known of it. */
+static void expect_wait(enum throttle_excess excess, const char *afterwards)
+{
+	struct rig rig;
+	start_in_silence(&rig, excess, THROTTLED_PERIOD, MTIME_SECOND);
+	throttled_expect(&rig, 1, "t0");
+	throttled_wait(&rig, MTIME_SECOND, "send 0:1");
+	throttled_deliver(&rig, "a");
+	rig_expect(&rig, afterwards);
+	rig_end(&rig);
+}
+
+START_TEST(in_the_silence_after_a_start_callers_wait)
+{
+	expect_wait(THROTTLE_REPLY, "publish 1 refuse 2 after 10000");
+}
+END_TEST
+
+START_TEST(in_the_silence_after_a_start_nothing_is_given_up)
+{
+	expect_wait(THROTTLE_DEAD_LETTER, "publish 1 dead 2");
+}
+END_TEST
+
+/* Its record was damaged, and the period is long. */
+START_TEST(a_caller_does_not_wait_for_a_long_silence)
+{
+	struct rig rig;
+	start_in_silence(&rig, THROTTLE_REPLY, MTIME_MINUTE, THROTTLING_SILENCE_MAX + 1);
+	rig_expect(&rig, "publish 1 refuse 1 after 10000");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *throttling_refusals_suite(void)
 {
 	Suite *suite = suite_create("core/throttling_refusals");
@@ -337,6 +383,10 @@ static Suite *throttling_refusals_suite(void)
 	UNIT_CASE_WITH(suite, "several", throttled_set_up, throttled_tear_down,
 		a_limit_for_all_can_refuse_too, the_first_throttle_that_refuses_decides,
 		a_group_of_a_later_throttle_decides_for_none_before_it);
+	UNIT_CASE_WITH(suite, "silence", throttled_set_up, throttled_tear_down,
+		in_the_silence_after_a_start_callers_wait,
+		in_the_silence_after_a_start_nothing_is_given_up,
+		a_caller_does_not_wait_for_a_long_silence);
 	return suite;
 }
 

@@ -115,10 +115,10 @@ START_TEST(each_cause_has_a_sentence)
 	ck_assert_str_eq(text_of_cause(&health, HEALTH_THROTTLED),
 		"the throttle erp has held back tasks for 3 min, 3 now: more come than its limit "
 		"lets start (wpool throttles)");
-	health.rests_until = clock_now() + 20 * MTIME_MINUTE + MTIME_SECOND;
+	health.closed_until = clock_now() + 20 * MTIME_MINUTE + MTIME_SECOND;
 	ck_assert_str_eq(text_of_cause(&health, HEALTH_THROTTLED),
-		"the throttle erp lets no task start for 20 min: its messages stay in \"orders\" "
-		"(wpool throttles)");
+		"the throttle erp lets no task start for 20 min: not consuming its queue "
+		"\"orders\" until then (wpool throttles)");
 	ck_assert_ptr_nonnull(strstr(text_of_cause(&health, HEALTH_WINDOW_STUCK),
 		"; the throttle erp holds back some; see wpool sessions"));
 	health.pool = "first";

@@ -99,7 +99,91 @@ START_TEST(ten_minutes_are_no_long_wait)
 	start(&rig, 1, 10 * MTIME_MINUTE, false);
 	throttled_deliver(&rig, "- -");
 	rig_expect(&rig, "send 0:1");
-	throttled_wait(&rig, 10 * MTIME_MINUTE, "send 1:2");
+	throttled_wait(&rig, 10 * MTIME_MINUTE, "send 1:2, consume 3");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Each start is one task more at work, and the next one is fetched for the next start. */
+START_TEST(tasks_that_take_long_keep_no_window_small)
+{
+	struct rig rig;
+	throttled_set(throttle, 1, 10 * MTIME_MINUTE);
+	rig_start(&rig, throttled_config(8, throttle, false));
+	throttled_deliver(&rig, "- -");
+	rig_expect(&rig, "send 0:1");
+	for (uint32_t at_work = 2; at_work < 8; at_work++) {
+		rig_wait(&rig, 10 * MTIME_MINUTE);
+		rig_forget(&rig);
+		ck_assert_uint_eq(rig.pool->tasks.dispatch.in_pipes, at_work);
+		ck_assert_uint_eq(rig.pool->tasks.source.window, at_work + 1);
+		throttled_deliver(&rig, "-");
+	}
+	rig_end(&rig);
+}
+END_TEST
+
+/* One is fetched, and its refusal shows when a task may start. */
+START_TEST(a_pool_with_a_task_at_work_knows_that_no_other_may_start)
+{
+	struct rig rig;
+	start(&rig, 1, HOUR, false);
+	throttled_deliver(&rig, "-");
+	rig_expect(&rig, "send 0:1");
+	rig_command(&rig, COMMAND_PAUSE);
+	rig_turn(&rig);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_command(&rig, COMMAND_RESUME);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 1");
+	throttled_deliver(&rig, "-");
+	rig_expect(&rig, "rest");
+	ck_assert_int_eq(pool_facts(rig.pool).closed_until, rig.now + HOUR);
+	rig_end(&rig);
+}
+END_TEST
+
+/* More are kept than may start soon, since there was another limit. */
+START_TEST(what_was_kept_for_ten_minutes_goes_back)
+{
+	struct rig rig;
+	throttled_set(throttle, 5, 10 * MTIME_MINUTE);
+	rig_start(&rig, throttled_config(8, throttle, false));
+	throttled_deliver(&rig, "- - - - - - - -");
+	rig_forget(&rig);
+	throttled_set(throttle, 1, 4 * MTIME_MINUTE);
+	throttled_wait(&rig, 4 * MTIME_MINUTE, "send 5:6");
+	throttled_wait(&rig, 4 * MTIME_MINUTE, "send 6:7");
+	throttled_wait(&rig, 2 * MTIME_MINUTE - 1, "");
+	throttled_wait(&rig, 1, "rest");
+	rig_source_fact(&rig, SOURCE_RESTED);
+	throttled_wait(&rig, MTIME_MINUTE, "requeue 8");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(it_is_told_when_a_pool_closes_and_opens)
+{
+	struct rig rig;
+	start_and_rest(&rig);
+	rig_expect_told(&rig, "THROTTLE_CLOSES, TASK_DONE");
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_expect_told(&rig, "TASK_UNSTARTED, TASK_UNSTARTED");
+	rig_wait(&rig, HOUR - MTIME_MINUTE);
+	rig_expect_told(&rig, "THROTTLE_OPENS");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_same_figures_open_no_pool)
+{
+	struct rig rig;
+	start_and_rest(&rig);
+	throttled_set(throttle, 1, HOUR);
+	rig_turn(&rig);
+	ck_assert_int_ne(pool_facts(rig.pool).closed_until, 0);
 	rig_end(&rig);
 }
 END_TEST
@@ -151,17 +235,20 @@ START_TEST(the_window_is_that_of_the_least_supply_for_which_tasks_wait)
 }
 END_TEST
 
-static Suite *throttling_rests_suite(void)
+static Suite *throttling_closed_suite(void)
 {
-	Suite *suite = suite_create("core/throttling_rests");
-	UNIT_CASE_WITH(suite, "rests", throttled_set_up, throttled_tear_down,
+	Suite *suite = suite_create("core/throttling_closed");
+	UNIT_CASE_WITH(suite, "closed", throttled_set_up, throttled_tear_down,
 		what_must_wait_for_long_goes_back, other_figures_end_the_rest,
 		a_pool_without_the_throttle_rests_no_more, before_it_goes_back_it_may_start,
 		a_pool_that_rests_and_is_paused_consumes_when_both_are_over,
-		ten_minutes_are_no_long_wait, a_limit_for_each_key_lets_no_pool_rest,
+		ten_minutes_are_no_long_wait, tasks_that_take_long_keep_no_window_small,
+		a_pool_with_a_task_at_work_knows_that_no_other_may_start,
+		what_was_kept_for_ten_minutes_goes_back, it_is_told_when_a_pool_closes_and_opens,
+		the_same_figures_open_no_pool, a_limit_for_each_key_lets_no_pool_rest,
 		as_many_messages_are_kept_as_may_start_in_ten_minutes,
 		the_window_is_that_of_the_least_supply_for_which_tasks_wait);
 	return suite;
 }
 
-UNIT_MAIN(throttling_rests_suite)
+UNIT_MAIN(throttling_closed_suite)
