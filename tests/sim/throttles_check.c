@@ -396,7 +396,8 @@ void throttles_pool_begins(struct pool_runtime *runtime)
 
 	in_turn = runtime;
 	runtime->throttles.half = window > 3 ? window / 2 : 1;
-	earn_credit(&runtime->throttles, runtime->world->now);
+	if (throttles_are_on(&runtime->throttles))
+		earn_credit(&runtime->throttles, runtime->world->now);
 }
 
 void throttles_pool_ends(void)
