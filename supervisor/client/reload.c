@@ -32,6 +32,13 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
+static struct text value_shown(const json_t *setting, const char *member)
+{
+	struct text value = json_cell_text(setting, member);
+
+	return value.len > 0 ? value : TEXT("(none)");
+}
+
 /* Append [{"key", "from", "to"}] as "workers 2 -> 4, command (may hold a secret: not shown)". */
 static void append_settings(struct buf *out, const json_t *settings)
 {
@@ -43,8 +50,8 @@ static void append_settings(struct buf *out, const json_t *settings)
 		buf_printf(out, "%s%.*s", i > 0 ? ", " : "",
 			TEXT_ARGS(json_cell_text(setting, "key")));
 		if (json_cell_find(setting, "from"))
-			buf_printf(out, " %.*s -> %.*s", TEXT_ARGS(json_cell_text(setting, "from")),
-				TEXT_ARGS(json_cell_text(setting, "to")));
+			buf_printf(out, " %.*s -> %.*s", TEXT_ARGS(value_shown(setting, "from")),
+				TEXT_ARGS(value_shown(setting, "to")));
 		else
 			buf_append_text(out, TEXT(" (may hold a secret: not shown)"));
 	}
@@ -123,8 +130,8 @@ static int print_reload(const struct api_command *q, const json_t *answer)
 	print_settings("needs a restart of wpool serve", json_object_get(answer, "needs_restart"));
 	json_array_foreach(json_object_get(answer, "warnings"), i, warning)
 	{
-		console_print(
-			stderr, "%s", json_is_string(warning) ? json_string_value(warning) : "-");
+		console_print(stderr, "warning: %s",
+			json_is_string(warning) ? json_string_value(warning) : "-");
 		fputc('\n', stderr);
 	}
 	if (((const struct reload *)q)->is_dry)

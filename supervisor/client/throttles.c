@@ -8,9 +8,9 @@
 static const char help[] =
 	"The throttles that the pools of a running wpool serve use (docs/configuration.md): at most\n"
 	"LIMIT tasks start in any PERIOD, in all or for each key. STARTS are those in the current\n"
-	"window, of all keys together; WAITING are tasks at the supervisor that wait for it; RETRY\n"
-	"AFTER is when the next one may start, where all keys share the limit; KEYS are those\n"
-	"remembered.\n";
+	"window, of all keys together; WAITING are tasks at the supervisor that wait for it, of a\n"
+	"session its next one; RETRY AFTER is when the next one may start, where all keys share the\n"
+	"limit; POSTPONED went into a retry queue since the start; KEYS are those remembered.\n";
 
 static const struct json_column columns[] = {
 	{{.title = "NAME", .is_whole = true}, JSON_TEXT, "name", NULL},
@@ -20,7 +20,9 @@ static const struct json_column columns[] = {
 	{TEXT_TABLE_FIGURES("STARTS"), JSON_NUMBER, "starts_in_window", NULL},
 	{TEXT_TABLE_FIGURES("WAITING"), JSON_NUMBER, "waiting", NULL},
 	{TEXT_TABLE_FIGURES("RETRY AFTER"), JSON_SPAN, "retry_after_s", NULL},
+	{TEXT_TABLE_FIGURES("POSTPONED"), JSON_NUMBER, "totals.postponed", NULL},
 	{TEXT_TABLE_FIGURES("KEYS"), JSON_NUMBER, "keys", NULL},
+	{{.title = "KEY"}, JSON_TEXT, "key", NULL},
 };
 
 static int print_throttles(const struct api_command *q, const json_t *answer)

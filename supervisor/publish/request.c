@@ -11,6 +11,9 @@
 #include "tty/console.h"
 
 #include "amqp/channel.h"
+#include "amqp/table.h"
+#include "core/tasks/output.h"
+#include "message/names.h"
 #include "os/loop.h"
 #include "os/random_id.h"
 #include <errno.h>
@@ -50,8 +53,8 @@ static const char help[] =
 	"With WPOOL_PASSWORD_FILE the password is in that file.\n"
 	"The reply comes by direct reply-to, so no queue is declared for it.\n"
 	"Exit status: 0 the reply was printed, 64 usage, 65 a wrong line, 69 no broker or no\n"
-	"queue, 74 input or output failed, 75 no reply in time or connection lost, 77 login\n"
-	"refused. With --lines that of the first request without a reply.\n";
+	"queue, 74 input or output failed, 75 no reply in time, connection lost or refused by a\n"
+	"throttle, 77 login refused. With --lines that of the first request without a reply.\n";
 
 enum flag { BROKER = 256, QUEUE, HEADER, WAIT, RAW, LINES, HELP };
 
@@ -154,17 +157,38 @@ static void request_publish(struct request *r)
 		request_fail(r, EX_OSERR, "out of memory");
 }
 
-static bool is_of_request(const struct request *r, const struct amqp_event *event)
+static bool is_of_request(
+	const struct request *r, const struct amqp_event *event, struct properties *ret_properties)
 {
-	struct properties properties;
-	return properties_parse(event->content.properties, &properties) == RC_OK &&
-	       text_is(properties.value[PROPERTY_CORRELATION_ID], text_from(r->id));
+	return properties_parse(event->content.properties, ret_properties) == RC_OK &&
+	       text_is(ret_properties->value[PROPERTY_CORRELATION_ID], text_from(r->id));
 }
 
-static void request_print(struct request *r, const struct amqp_event *event)
+static bool find_number(struct text headers, struct text key, int64_t *ret)
 {
-	struct text body = event->content.body;
+	struct table_field field;
+	return table_find(headers, key, &field) && table_field_integer(&field, ret);
+}
 
+/* True: it is no answer of a worker, because a throttle let none have the task. */
+static bool is_refusal(const struct properties *properties, int64_t *ret_wait_ms)
+{
+	struct text headers = properties->value[PROPERTY_HEADERS];
+	int64_t status;
+	return find_number(headers, HEADER_REFUSAL_STATUS, &status) && status == STATUS_THROTTLED &&
+	       find_number(headers, HEADER_RETRY_AFTER, ret_wait_ms);
+}
+
+static void request_print(struct request *r, const struct properties *properties, struct text body)
+{
+	int64_t wait_ms;
+
+	if (is_refusal(properties, &wait_ms)) {
+		request_fail(r, EX_TEMPFAIL,
+			"refused: its pool has a throttle that lets it start in %.3g s",
+			(double)wait_ms / 1000);
+		return;
+	}
 	if (r->is_lines) {
 		end_line(r, body, TEXT_NONE);
 		return;
@@ -196,6 +220,7 @@ static void on_channel_closed(struct request *r, const struct amqp_event *event)
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct request *r = ctx;
+	struct properties properties;
 	if (r->exit_code >= 0)
 		return;
 	switch (event->kind) {
@@ -209,11 +234,11 @@ static void on_event(void *ctx, const struct amqp_event *event)
 			request_publish(r);
 		break;
 	case AMQP_DELIVERY: /* also late, after its limit, or a second one */
-		if (r->is_pending && is_of_request(r, event))
-			request_print(r, event);
+		if (r->is_pending && is_of_request(r, event, &properties))
+			request_print(r, &properties, event->content.body);
 		break;
 	case AMQP_RETURN:
-		if (r->is_pending && is_of_request(r, event))
+		if (r->is_pending && is_of_request(r, event, &properties))
 			request_fail(r, EX_UNAVAILABLE,
 				"no queue takes it: %u %s (does the queue %.*s exist?)",
 				(unsigned)event->code, utf8_shown(event->text).text,

@@ -352,6 +352,9 @@ START_TEST(the_caller_is_told_when_to_come_again)
 	message_free(refusal);
 	ck_assert_int_eq(figure("erp", "refused"), 1);
 	ck_assert_int_eq(control_figure("totals", "refused"), 1);
+	command_expect_text(RUN(75, "request", "--broker", broker_url(fixture.broker), "--queue",
+				    fixture.queue, "x"),
+		"refused: its pool has a throttle that lets it start in ");
 	post(fixture.queue, "-", 3, 4); /* without a caller it waits */
 	await_witnessed(2);
 	read_begins();

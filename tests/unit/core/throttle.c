@@ -442,6 +442,16 @@ START_TEST(a_throttle_that_was_restored_answers_as_the_one_before)
 }
 END_TEST
 
+START_TEST(restored_keys_are_forgotten_in_the_order_of_their_starts)
+{
+	struct throttle *throttle = with(2, 1000, 2);
+	throttle_restore(throttle, number_of(throttle, "a"), 1, 100);
+	throttle_restore(throttle, number_of(throttle, "b"), 1, 200);
+	ck_assert_int_eq(ask(throttle, "c", 300), 1100);
+	throttle_free(throttle);
+}
+END_TEST
+
 START_TEST(what_finds_no_space_when_it_is_restored_may_be_of_any_key)
 {
 	struct throttle *throttle = with(2, 1000, 1);
@@ -634,6 +644,7 @@ static Suite *throttle_suite(void)
 		a_key_that_came_back_is_late_under_a_longer_period,
 		fewer_keys_forget_those_with_empty_windows,
 		a_throttle_that_was_restored_answers_as_the_one_before,
+		restored_keys_are_forgotten_in_the_order_of_their_starts,
 		what_finds_no_space_when_it_is_restored_may_be_of_any_key,
 		more_restored_starts_than_the_limit_has_keep_a_higher_one_from_starting,
 		the_starts_in_the_windows_are_counted, the_supply_is_what_may_start_within_a_span,
