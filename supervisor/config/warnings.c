@@ -270,7 +270,8 @@ static void add_long_throttle(
 		throttle->period <= pool->session.max_unacked_age)
 		return;
 	buf_init(&words, 256);
-	buf_printf(&words, "pools[%zu].throttle: a message may wait for %s for ", i, name);
+	buf_printf(&words, "pools[%zu].throttle: a message may wait for the throttle %s for ", i,
+		name);
 	quantity_append_duration(&words, throttle->period);
 	buf_append_text(&words, TEXT(", its period, which is over session.max_unacked_age ("));
 	quantity_append_duration(&words, pool->session.max_unacked_age);

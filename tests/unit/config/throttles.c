@@ -435,7 +435,7 @@ START_TEST(test_warnings)
 #define LONG "{name: day, limit: 1, period: 1d"
 	load_with(LONG "}", "throttle: [day], session: {key: routing_key}");
 	ck_assert_str_eq(loaded.problems,
-		"pools[0].throttle: a message may wait for day for 1d, its period, which is over "
+		"pools[0].throttle: a message may wait for the throttle day for 1d, its period, which is over "
 		"session.max_unacked_age (10min): meanwhile the channel is renewed, and what waits in "
 		"hand is delivered again\n");
 	load_with(LONG ", when_exceeded: dead-letter}",
