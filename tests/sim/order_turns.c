@@ -65,16 +65,17 @@ static bool has_place(const struct pool_runtime *runtime, uint8_t key)
 		       facts.state != SESSION_WAITING);
 }
 
-/* Its next task may wait for a throttle, or does: then others of its key go first. */
+/* Its next task may wait for a throttle. Or it does, or did until those of its key before it had
+ * started: they have their turns one after the other. */
 static bool may_be_throttled(const struct pool_runtime *runtime, uint8_t key)
 {
-	struct session_facts facts;
+	const struct session *session;
 
 	if (!throttles_are_on(&runtime->throttles))
 		return false;
-	bool waits = key && pool_session_find(runtime->pool, order_key(key), &facts) &&
-		     facts.state == SESSION_PARKED && facts.reason == REASON_THROTTLED;
-	return waits || throttles_may_hold_message(runtime, order_facts_next(runtime, key));
+	session = key ? sessions_find(runtime->pool->tasks.sessions, order_key(key)) : NULL;
+	return (session && session->group) ||
+	       throttles_may_hold_message(runtime, order_facts_next(runtime, key));
 }
 
 /* Bit (1u << session): its next task waits for nothing but its turn. Bit 0: tasks without a key do;

@@ -444,6 +444,21 @@ START_TEST(their_list_is_held_and_sessions_run_on)
 }
 END_TEST
 
+START_TEST(their_list_goes_on_when_a_session_starts)
+{
+	struct rig rig;
+	struct pool_config config = config_of(3);
+	config.prefetch = 2;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a -@a");
+	rig_expect(&rig, "send 0:1");
+	rig.pool->tasks.dispatch.throttling.credit = 0;
+	keyed_deliver(&rig, "-@a -@b c");
+	rig_expect(&rig, "send 1:5, publish 1 postpone 3 after 10000, send 2:4");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(an_exclusive_task_without_a_session_stops_no_session)
 {
 	struct rig rig;
@@ -603,6 +618,7 @@ static Suite *throttling_sessions_suite(void)
 		a_throttled_task_that_is_retried_and_skipped_keeps_its_attempts);
 	UNIT_CASE_WITH(suite, "without a key", throttled_set_up, throttled_tear_down,
 		tasks_without_a_session_wait_in_groups, their_list_is_held_and_sessions_run_on,
+		their_list_goes_on_when_a_session_starts,
 		an_exclusive_task_without_a_session_stops_no_session);
 	UNIT_CASE_WITH(suite, "changes", throttled_set_up, throttled_tear_down,
 		other_figures_and_a_suspension_wake_sessions, without_its_throttle_a_session_runs,
