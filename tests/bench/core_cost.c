@@ -36,7 +36,8 @@ struct rig {
 	int sent_count;
 	uint16_t spawned[WORKERS];
 	int spawned_count;
-	uint32_t *keys; /* of the next messages, in an order by chance; NULL: no key */
+	struct throttle *throttle; /* NULL: none */
+	uint32_t *keys;            /* of the next messages, in an order by chance; NULL: no key */
 	uint32_t key_count, next_key;
 	uint64_t random;
 };
@@ -158,7 +159,7 @@ static void step(struct rig *rig, struct event event)
 static void end_turn(struct rig *rig)
 {
 	rig->now += TURN;
-	step(rig, (struct event){.kind = TURN_END});
+	step(rig, (struct event){.kind = TURN_END, .boot = rig->now});
 }
 
 static void channel_up(struct rig *rig)
@@ -207,10 +208,24 @@ static struct pool_config config_of(uint32_t window, uint32_t keys, mtime idle)
 		.policy = {.attempts = 3, .queue = TEXT("bench")}};
 }
 
-static void rig_start(struct rig *rig, uint32_t window, uint32_t keys, mtime idle)
+static struct throttle *new_throttle(uint32_t keys)
 {
-	struct pool_config config = config_of(window, keys, idle);
+	/* It never applies: in each period there is at most one turn. */
+	const struct throttle_figures figures = {
+		.limit = WORKERS, .period = TURN, .max_keys = keys};
+	return throttle_new(&figures, 1);
+}
+
+static void rig_start(
+	struct rig *rig, uint32_t window, uint32_t keys, mtime idle, bool is_throttled)
+{
+	struct pool_config config = config_of(window, is_throttled ? 0 : keys, idle);
 	*rig = (struct rig){.now = MTIME_SECOND, .key_count = keys, .random = 1};
+	if (is_throttled) {
+		rig->throttle = new_throttle(keys);
+		config.throttles[config.throttle_count++] = (struct pool_throttle){
+			.throttle = rig->throttle, .name = "bench", .has_key = true};
+	}
 	starts_init(&rig->starts, 1000 * WORKERS, 0);
 	if (keys > 0) {
 		rig->keys = calloc(keys, sizeof *rig->keys);
@@ -230,6 +245,7 @@ static void rig_start(struct rig *rig, uint32_t window, uint32_t keys, mtime idl
 static void rig_end(struct rig *rig)
 {
 	pool_free(rig->pool);
+	throttle_free(rig->throttle);
 	free(rig->keys);
 }
 
@@ -253,8 +269,13 @@ static struct delivery *next_message(struct rig *rig)
 	return delivery;
 }
 
+/* The key of a throttle is read when its message arrives. */
 static void deliver(struct rig *rig, struct delivery *delivery)
 {
+	if (rig->throttle) {
+		delivery->throttle_keys[0] = throttle_key(rig->throttle, delivery->key);
+		delivery->key = TEXT_NONE;
+	}
 	step(rig, (struct event){
 			  .kind = DELIVERY, .source = {.epoch = rig->epoch, .delivery = delivery}});
 }
@@ -291,6 +312,8 @@ static uint32_t turn(struct rig *rig, uint32_t window, int64_t *sum_ns)
 	for (int i = 0; i < delivery_count; i++)
 		deliver(rig, deliveries[i]);
 	end_turn(rig);
+	if (rig->throttle)
+		throttle_end_turn(rig->throttle, rig->now);
 	*sum_ns += clock_ns() - begun;
 	return (uint32_t)sent_count;
 }
@@ -302,11 +325,11 @@ static int by_value(const void *one, const void *other)
 }
 
 /* The median of chunks, because other processes use the same caches. */
-static double message_ns(uint32_t window, uint32_t keys, uint64_t messages)
+static double message_ns(uint32_t window, uint32_t keys, bool is_throttled, uint64_t messages)
 {
 	struct rig rig;
 	double chunks[CHUNKS];
-	rig_start(&rig, window, keys, 0);
+	rig_start(&rig, window, keys, 0, is_throttled);
 	fill_window(&rig, window);
 	for (int chunk = -CHUNKS / 5; chunk < CHUNKS; chunk++) { /* the first ones do not count */
 		uint64_t done = 0;
@@ -342,7 +365,7 @@ static double session_bytes(void)
 {
 	struct rig rig;
 	int64_t ns = 0;
-	rig_start(&rig, IDLE_WINDOW, MANY_KEYS, MTIME_MINUTE * 60);
+	rig_start(&rig, IDLE_WINDOW, MANY_KEYS, MTIME_MINUTE * 60, false);
 	fill_window(&rig, IDLE_WINDOW);
 	turn(&rig, IDLE_WINDOW, &ns);
 	long before = resident_kib();
@@ -360,7 +383,7 @@ static double longest_step_ms(void)
 {
 	struct rig rig;
 	int64_t longest = 0;
-	rig_start(&rig, POOL_WINDOW_MAX, MANY_KEYS, 0);
+	rig_start(&rig, POOL_WINDOW_MAX, MANY_KEYS, 0, false);
 	for (int i = 0; i < LOSSES; i++) {
 		fill_window(&rig, POOL_WINDOW_MAX);
 		int64_t begun = clock_ns();
@@ -386,13 +409,15 @@ static double cost(const char *name, uint64_t messages)
 	if (strcmp(name, "session_bytes") == 0)
 		return session_bytes();
 	if (strcmp(name, "no_key_ns") == 0)
-		return message_ns(2000, 0, messages);
+		return message_ns(2000, 0, false, messages);
 	if (strcmp(name, "no_key_wide_ns") == 0)
-		return message_ns(POOL_WINDOW_MAX, 0, messages);
+		return message_ns(POOL_WINDOW_MAX, 0, false, messages);
 	if (strcmp(name, "keys_1000_ns") == 0)
-		return message_ns(2000, 1000, messages);
+		return message_ns(2000, 1000, false, messages);
+	if (strcmp(name, "throttled_10000_ns") == 0)
+		return message_ns(2000, 10000, true, messages);
 	if (strcmp(name, "keys_65000_ns") == 0)
-		return message_ns(POOL_WINDOW_MAX, MANY_KEYS, messages);
+		return message_ns(POOL_WINDOW_MAX, MANY_KEYS, false, messages);
 	return longest_step_ms();
 }
 
@@ -400,7 +425,7 @@ static double cost(const char *name, uint64_t messages)
 int main(int argc, char **argv)
 {
 	static const char *const names[] = {"session_bytes", "no_key_ns", "no_key_wide_ns",
-		"keys_1000_ns", "keys_65000_ns", "longest_step_ms"};
+		"keys_1000_ns", "throttled_10000_ns", "keys_65000_ns", "longest_step_ms"};
 	uint64_t messages = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
 	const char *before = "{";
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -9,6 +9,7 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent.parent
 QUEUE = "bench"
 REPLIES = "bench.replies"
+BESIDE = "bench.beside"
 TASK, WAIT_TASK = "noop", "wait"
 PREFETCH = 500  # of the plain programs: more than RabbitMQ's documentation advises for throughput
 DEEP_PREFETCH = 5000
@@ -24,6 +25,7 @@ OPEN_WORKERS = 10
 PYTHON = "/usr/bin/python3"
 KEYS, MANY_KEYS = 1000, 100_000
 KEYS_WAIT_MS, KEYS_WORKERS = 1, 64
+THROTTLED_A_SECOND = 1000
 
 
 @functools.cache
@@ -48,6 +50,8 @@ class Contestant:
     ready: str = ""  # its message when all its workers are ready
     fill: tuple = ()
     environment: tuple = ()
+    configuration: str = ""  # the text of the file that CONFIGURATION in the command stands for
+    beside: int = 0  # messages in the queue BESIDE, most of which are there at the end
     needs: str = ""  # a program of a Debian package
     module: str = ""  # of Python, the same
     package: str = ""  # or several
@@ -185,6 +189,28 @@ def keyed():
                 fill=fill(KEYS, "--single"), against="keys-wait-unordered", **ordered)
 
 
+def throttled(name, label, throttles, pools=(f"queue: {QUEUE}, throttle: [bench]",), **more):
+    """4 C workers in each pool; throttles, pools: YAML."""
+    noop = f"command: [{NOOP[0]}], workers: 4"
+    lines = ["throttles:", *(f"  - {{{text}}}" for text in throttles),
+             "pools:", *(f"  - {{{noop}, pipeline: 1, {text}}}" for text in pools)]
+    command = ("BUILD/wpool", "serve", "--broker", "URL", "--log-format", "text", "--config", "CONFIGURATION")
+    return Contestant(name, label, command, configuration="\n".join((*lines, "")), workers=4 * len(pools),
+                      ready=all_ready(4), **more)
+
+
+def with_throttles():
+    yield throttled("throttle-idle", "4 C workers, a throttle that never applies",
+                    ("name: bench, limit: 1000000, period: 1s",), guess=40_000, against="wpool-one-4")
+    yield throttled("throttle-1000", f"4 C workers, {THROTTLED_A_SECOND:,} starts a second",
+                    (f"name: bench, limit: {THROTTLED_A_SECOND}, period: 1s",), guess=THROTTLED_A_SECOND,
+                    fewest=15 * THROTTLED_A_SECOND, against="throttle-1000")
+    yield throttled("throttle-beside", "4 C workers beside a pool that is held back",
+                    ("name: held, limit: 10, period: 1s",),
+                    (f"name: bench, queue: {QUEUE}", f"name: held, queue: {BESIDE}, throttle: [held]"),
+                    guess=40_000, beside=10_000, against="wpool-one-4")
+
+
 def sizes():
     for text, size in SIZES.items():
         short = text.replace(" ", "")
@@ -211,4 +237,5 @@ def all_contestants(counts):
     yield from others()
     yield from many_at_once()
     yield from keyed()
+    yield from with_throttles()
     yield from sizes()

@@ -23,5 +23,6 @@ class CoreCost:
             raise Failure(f"core_cost ended with {run.returncode}")
         figures = json.loads(run.stdout)
         # In the same window, so that only the key makes the difference.
-        return figures | {"ratio_1000": figures["keys_1000_ns"] / figures["no_key_ns"],
+        return figures | {"throttle_ns": figures["throttled_10000_ns"] - figures["no_key_ns"],
+                          "ratio_1000": figures["keys_1000_ns"] / figures["no_key_ns"],
                           "ratio_65000": figures["keys_65000_ns"] / figures["no_key_wide_ns"]}

@@ -86,7 +86,8 @@ def core_rows(record):
     for run in of_kind(record, "core").values():
         rounds = run["rounds"]
         yield [run["label"], *(spread_text(spread(pick(rounds, name)))
-                               for name in ("no_key_ns", "keys_1000_ns", "no_key_wide_ns", "keys_65000_ns"))]
+                               for name in ("no_key_ns", "keys_1000_ns", "throttled_10000_ns", "no_key_wide_ns",
+                                            "keys_65000_ns"))]
 
 
 def takeover_rows(record):
@@ -132,7 +133,7 @@ def print_all(record):
                 ["", "large, MiB/s", "MiB: main", "alone p50", "p99", "longest", "meanwhile p50", "p99", "longest",
                  "longest turn, ms"], large_rows(record))
     print_table("The core alone: ns for a message, from its delivery to its ack",
-                ["", "window 2,000: no key", "1,000 keys", "window 65,535: no key", "65,000 keys"], core_rows(record))
+                ["", "window 2,000: no key", "1,000 keys", "10,000 throttled keys", "window 65,535: no key", "65,000 keys"], core_rows(record))
     print_table("Two supervisors of one queue: the longest time without a settled message, s", ["", "s"],
                 takeover_rows(record))
     print_table("Goals", ["", "goal", "measured", ""], goal_rows(record))

@@ -6,7 +6,7 @@ import time
 
 from . import Failure
 from .bench import START_SECONDS
-from .contestants import QUEUE, REPLIES
+from .contestants import BESIDE, QUEUE, REPLIES, SMALL
 from .process import Account, anonymous_kib, turn_facts
 
 STEP, SMALL_STEP = 1000, 50  # messages come in multiples of one of these
@@ -82,8 +82,8 @@ def check_account(contestant, process, count, replies):
     """Every message was handled once: by the report of the contestant, and by the replies."""
     done = count
     if contestant.is_wpool:
-        found = re.search(r"drained: (\d+) done\b(?!.* (?:handed on|retried|given up))", process.stderr())
-        done = int(found.group(1)) if found else -1
+        found = re.findall(r"drained: (\d+) done\b(?!.* (?:handed on|retried|given up))", process.stderr())
+        done = max(map(int, found), default=-1)  # the other one is the pool beside, which does little
     elif contestant.counts_itself:
         done = int(process.stdout())
     if done != count:
@@ -103,8 +103,10 @@ class Throughput:
     def _measure(self, bench, count, sink):
         c = self.contestant
         bench.fill(QUEUE, count, c.size, (*c.fill, *(("--reply-to", REPLIES) if c.is_rpc else ())))
+        if c.beside:
+            bench.fill(BESIDE, min(c.beside, count), SMALL)
         bench.probe.watch(QUEUE)
-        process = bench.start(c.name, c.command, c.environment, None if c.counts_itself else "/dev/null")
+        process = bench.start(c.name, self._command(bench), c.environment, None if c.counts_itself else "/dev/null")
         try:
             window = Window(bench, process, c, count)
             window.follow()
@@ -115,6 +117,16 @@ class Throughput:
         finally:
             process.kill()
             bench.delete(QUEUE)
+            if c.beside:
+                bench.delete(BESIDE)
+
+    def _command(self, bench):
+        c = self.contestant
+        if not c.configuration:
+            return c.command
+        path = bench.folder / f"{c.name}.yaml"
+        path.write_text(c.configuration.replace("BUILD", str(bench.build)))
+        return [path if word == "CONFIGURATION" else word for word in c.command]
 
     def _run_once(self, bench, count):
         if not self.contestant.is_rpc:
