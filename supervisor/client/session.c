@@ -127,6 +127,7 @@ static int check(struct session *session)
 static const struct json_column columns[] = {
 	{{.title = "KEY"}, JSON_TEXT, "key", NULL},
 	{{.title = "STATE", .is_whole = true}, JSON_TEXT, "state", NULL},
+	{{.title = "REASON", .is_whole = true}, JSON_TEXT, "reason", NULL},
 	{TEXT_TABLE_FIGURES("BACKLOG"), JSON_NUMBER, "backlog", NULL},
 	{{.title = "LANE", .is_whole = true}, JSON_TEXT, "task.lane", NULL},
 	{TEXT_TABLE_FIGURES("ATTEMPTS"), JSON_NUMBER, "task.attempts", NULL},
@@ -134,18 +135,20 @@ static const struct json_column columns[] = {
 	{{.title = "TASK"}, JSON_TEXT, "task.name", NULL},
 };
 
-/* Append a row for each task, or one for a session without tasks. NULL: out of memory. */
+/* Append a row for each task, or one for a session without tasks; the first row has the figures of
+ * the session. */
 static void append_rows(json_t *rows, json_t *session)
 {
-	json_t *tasks = json_object_get(session, "tasks"), *row;
+	json_t *tasks = json_object_get(session, "tasks"), *row = json_copy(session);
 	size_t i = 0;
 
 	do {
-		row = json_copy(session);
 		if (json_array_size(tasks) > 0)
 			json_object_set(row, "task", json_array_get(tasks, i));
 		json_array_append_new(rows, row);
+		row = json_pack("{s:O*}", "key", json_object_get(session, "key"));
 	} while (++i < json_array_size(tasks));
+	json_decref(row);
 }
 
 static int print_tasks(const struct api_command *q, const json_t *answer)
