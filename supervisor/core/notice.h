@@ -40,8 +40,7 @@
 	X(NOTICE_WORKER_RECYCLED) /* recycled: why; number answers; duration: age; bytes */        \
 	X(NOTICE_SOURCE_RESTS)    /* no worker lives: the pool stops consuming */                  \
 	X(NOTICE_SOURCE_RESUMES)                                                                   \
-	X(NOTICE_THROTTLE_CLOSES) /* the throttle that what names lets no task start for duration  \
-				   */                                                              \
+	X(NOTICE_THROTTLE_CLOSES) /* what: the throttle; duration: how long none is fetched */     \
 	X(NOTICE_THROTTLE_OPENS)                                                                   \
 	X(NOTICE_WINDOW_KEPT) /* number: the window, as messages may come back; open: prefetch */  \
 	X(NOTICE_PAUSED)      /* by command */                                                     \

@@ -4,6 +4,7 @@
 #include "broker/envelope.h"
 #include "commands.h"
 #include "config/dead_letter.h"
+#include "config/value/quantity.h"
 #include "publish/broker_client.h"
 #include "publish/input.h"
 #include "publish/request_line.h"
@@ -179,14 +180,23 @@ static bool is_refusal(const struct properties *properties, int64_t *ret_wait_ms
 	       find_number(headers, HEADER_RETRY_AFTER, ret_wait_ms);
 }
 
+static void refuse(struct request *r, mtime wait)
+{
+	struct buf span;
+
+	buf_init(&span, 64);
+	quantity_append_duration(&span, (wait + MTIME_SECOND - 1) / MTIME_SECOND * MTIME_SECOND);
+	request_fail(r, EX_TEMPFAIL, "refused by a throttle of its pool: try again in %.*s",
+		TEXT_ARGS(buf_text(&span)));
+	buf_release(&span);
+}
+
 static void request_print(struct request *r, const struct properties *properties, struct text body)
 {
 	int64_t wait_ms;
 
 	if (is_refusal(properties, &wait_ms)) {
-		request_fail(r, EX_TEMPFAIL,
-			"refused: its pool has a throttle that lets it start in %.3g s",
-			(double)wait_ms / 1000);
+		refuse(r, wait_ms * MTIME_MS);
 		return;
 	}
 	if (r->is_lines) {

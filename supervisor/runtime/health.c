@@ -359,10 +359,10 @@ static void append_throttled(struct buf *out, const struct health *health)
 
 	if (health->closed_until)
 		buf_printf(out,
-			"the throttle %s lets no task start for %s: not consuming its queue \"%s\" "
-			"until then (wpool throttles)",
-			health->throttled_by, span_text(health->closed_until - clock_now(), span),
-			health->queue);
+			"not consuming its queue \"%s\" for %s: the throttle %s lets too few tasks "
+			"start (wpool throttles)",
+			health->queue, span_text(health->closed_until - clock_now(), span),
+			health->throttled_by);
 	else
 		buf_printf(out,
 			"the throttle %s has held back tasks for %s, %u now: more come than its limit lets "

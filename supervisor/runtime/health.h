@@ -79,7 +79,7 @@ struct health {
 	unsigned throttled;       /* tasks */
 	const char *throttled_by; /* NULL: no throttle holds back tasks */
 	mtime throttled_since;
-	mtime closed_until; /* it lets no task start before; 0: some may */
+	mtime closed_until; /* not consuming until then because of it; 0: not so */
 	uint64_t deliveries;
 	const char *key_place; /* session.key */
 	struct crash_loop {

@@ -33,6 +33,9 @@ static uint32_t strength_of(const struct pool_runtime *runtime)
 	return strength;
 }
 
+/* So long, though some tasks may start meanwhile. */
+#define CLOSED_MIN (2 * MTIME_MINUTE)
+
 static bool is_closed(const struct pool *pool)
 {
 	return throttling_is_closed(&pool->tasks.dispatch.throttling);
@@ -53,10 +56,13 @@ void steer_check(struct pool_runtime *runtime)
 	uint32_t before = steering->leaving;
 	uint32_t leaving = leaving_of(runtime->pool);
 	uint32_t latest = leaving & ~before;
+	mtime now = runtime->world->now;
 
 	steering->leaving = leaving;
 	workers_check_killed(runtime);
-	sim_require(!is_closed(runtime->pool) || throttles_may_hold_all(runtime),
+	if (throttles_may_hold_all(runtime))
+		steering->held_at = now;
+	sim_require(!is_closed(runtime->pool) || now - steering->held_at <= CLOSED_MIN,
 		"a pool is closed by no throttle");
 	sim_require(!is_idle_for_nothing(runtime->pool),
 		"a pool that may consume waits for something else to happen");

@@ -25,6 +25,7 @@ struct steering {
 	bool rolls;                /* a restart has begun, and its end was not reported */
 	bool was_refused;          /* the last command */
 	uint32_t leaving;          /* bit (1u << slot): it was leaving at the last check */
+	mtime held_at;             /* a throttle last let none start in a turn */
 	uint32_t lives[SLOTS_MAX]; /* when the restart began; 0: no process */
 };
 

@@ -354,7 +354,7 @@ START_TEST(the_caller_is_told_when_to_come_again)
 	ck_assert_int_eq(control_figure("totals", "refused"), 1);
 	command_expect_text(RUN(75, "request", "--broker", broker_url(fixture.broker), "--queue",
 				    fixture.queue, "x"),
-		"refused: its pool has a throttle that lets it start in ");
+		"refused by a throttle of its pool: try again in ");
 	post(fixture.queue, "-", 3, 4); /* without a caller it waits */
 	await_witnessed(2);
 	read_begins();
@@ -588,7 +588,7 @@ START_TEST(a_damaged_record_waits_for_one_period_and_warns)
 	await_waits("erp");
 	ck_assert_int_gt(figure("erp", "retry_after_s"), 86300);
 	control_await("/readyz", 200);
-	char *status = await_text("/v1/status", "the throttle erp lets no task start for");
+	char *status = await_text("/v1/status", ": the throttle erp lets too few tasks start");
 	char *metrics = control_get("/metrics", 200);
 	ck_assert_double_eq(
 		exposition_value(metrics, "wpool_warning{pool=\"tested\",reason=\"throttled\"}"),

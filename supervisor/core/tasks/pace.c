@@ -178,7 +178,7 @@ uint32_t pace_window(const struct pace *pace)
 	return window < max ? window : (uint32_t)max;
 }
 
-bool pace_may_grow(const struct pace *pace, mtime now)
+bool pace_may_change(const struct pace *pace, mtime now)
 {
 	return now - pace->changed_at >= GROW_AFTER;
 }
@@ -189,7 +189,7 @@ bool pace_changes_window(const struct pace *pace, uint32_t present, uint32_t in_
 {
 	uint32_t wanted = pace_window(pace);
 	if (wanted >= 2 * present)
-		return in_hand <= present && pace_may_grow(pace, now);
+		return in_hand <= present && pace_may_change(pace, now);
 	if (2 * wanted > present)
 		return false;
 	return present > memory_window(pace) || now - pace->changed_at >= SHRINK_AFTER;

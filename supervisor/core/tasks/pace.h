@@ -54,7 +54,7 @@ uint32_t pace_pack(const struct pace *);
  * all are as large as the largest recent one. */
 uint32_t pace_window(const struct pace *);
 /* The last change of the window is long enough ago: 200 ms. */
-bool pace_may_grow(const struct pace *, mtime now);
+bool pace_may_change(const struct pace *, mtime now);
 /* True if it pays to change the window. present: the window and what does not count in it. It grows
  * if it is at most half of what is wanted and at least in_hand, and the last change is 200 ms old.
  * It shrinks if it is at least twice what is wanted, and the last change is a minute old or

@@ -147,6 +147,8 @@ static void stop_consuming(struct tasks *tasks, enum intake intake)
 	tasks->rests_since = tasks->context->now;
 }
 
+_Static_assert(THROTTLING_CLOSED_MIN > TASKS_RESTING_LIMIT, "what is kept goes back");
+
 static void close_for_throttle(struct tasks *tasks)
 {
 	const struct throttle_hold *closed = &tasks->dispatch.throttling.closed;
@@ -161,6 +163,8 @@ void tasks_pause(struct tasks *tasks)
 {
 	if (tasks_is_consuming(tasks) && !tasks->sessions)
 		stop_consuming(tasks, INTAKE_STOPPED);
+	else if (tasks->intake == INTAKE_THROTTLED)
+		tasks->intake = INTAKE_STOPPED;
 }
 
 void tasks_drain(struct tasks *tasks)
@@ -169,11 +173,15 @@ void tasks_drain(struct tasks *tasks)
 	tasks_hand_back_rest(tasks);
 }
 
-/* Throttles keep the window small, and all that it allows is with workers: one more task counts. */
+/* Throttles keep the window small, and all that it allows is with workers. They may work for long,
+ * so the next window is for what may start then. */
 static bool is_starved(const struct tasks *tasks)
 {
-	return tasks->pace.window_max < UINT32_MAX && dispatch_waiting(&tasks->dispatch) == 0 &&
-	       tasks->source.open >= tasks->source.window;
+	const struct source *source = &tasks->source;
+	return pace_window(&tasks->pace) == tasks->pace.window_max &&
+	       dispatch_waiting(&tasks->dispatch) == 0 &&
+	       source->open - source->aside >= source->window &&
+	       pace_may_change(&tasks->pace, tasks->context->now);
 }
 
 /* True: another window is to be set. A narrowed window becomes whole when the deliveries from
@@ -187,8 +195,6 @@ static bool changes_window(const struct tasks *tasks)
 		return true;
 	if (tasks->window_change == WINDOW_WIDER && wanted > source->window)
 		return true;
-	if (is_starved(tasks) && wanted > source->window)
-		return pace_may_grow(&tasks->pace, tasks->context->now);
 	return wanted != source->window &&
 	       pace_changes_window(&tasks->pace, source->window + source->aside, source->open,
 		       tasks->context->now);
@@ -217,7 +223,8 @@ void tasks_decide_consuming(struct tasks *tasks, enum worker_supply workers)
 	if (tasks_is_consuming(tasks) && workers == WORKERS_FAILING) {
 		stop_consuming(tasks, INTAKE_NO_WORKERS);
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
-	} else if (tasks_is_consuming(tasks) && tasks->window_change == WINDOW_NEW) {
+	} else if (tasks_is_consuming(tasks) &&
+		   (tasks->window_change == WINDOW_NEW || is_starved(tasks))) {
 		tasks_begin_consuming(tasks);
 	} else if (tasks_is_consuming(tasks) && changes_window(tasks)) {
 		tasks_consume(tasks);

@@ -335,7 +335,7 @@ mtime throttling_deadline(const struct throttling *throttling)
 	mtime deadline = timers_deadline(&throttling->timers);
 	if (throttling->queued.first)
 		deadline = mtime_min(deadline, throttling->queued.until);
-	if (throttling->queued.needs_credit)
+	if (throttling->queued.needs_credit && throttling->credit == 0)
 		deadline = mtime_min(deadline, throttling->credit_at);
 	if (throttling->suspects.first)
 		deadline = mtime_min(deadline, throttling->suspects.until);
@@ -476,19 +476,25 @@ static enum throttling_answer wait_in_group(struct throttling *throttling,
 	return THROTTLING_WAITS;
 }
 
-/* The delivery, which is the oldest one, is kept until a task may start, or for as long as that is
- * allowed. */
-static enum throttling_answer stop(
+/* The delivery waits until a task may start, but is not kept for too long. Until what is kept has
+ * gone back, a task may start now and then. */
+static void keep_or_close(
 	struct throttling *throttling, const struct delivery *delivery, mtime until, mtime now)
 {
 	mtime kept_until = delivery->queued_at + THROTTLING_KEPT_MAX;
-	throttling->all = (struct throttle_hold){.until = until, .by = throttling->by};
-	if (throttling->sessions)
-		return THROTTLING_STOPS;
+	if (throttling_is_closed(throttling))
+		return;
 	if (kept_until <= now || until - now > THROTTLING_KEPT_MAX)
-		throttling->closed = throttling->all;
+		throttling->closed = (struct throttle_hold){
+			.until = mtime_max(until, now + THROTTLING_CLOSED_MIN),
+			.by = throttling->by};
 	else
 		throttling->all.until = mtime_min(until, kept_until);
+}
+
+static enum throttling_answer stop(struct throttling *throttling, mtime until)
+{
+	throttling->all = (struct throttle_hold){.until = until, .by = throttling->by};
 	return THROTTLING_STOPS;
 }
 
@@ -499,7 +505,7 @@ static enum throttling_answer park(struct throttling *throttling, struct deliver
 	struct throttle_group *group = group_of_number(throttling, number);
 	bool is_new = !group;
 	if (is_new && !(group = group_new(throttling, number, true)))
-		return stop(throttling, delivery, mtime_after(now, THROTTLE_MEMORY_WAIT), now);
+		return stop(throttling, mtime_after(now, THROTTLE_MEMORY_WAIT));
 	bool is_first = group == delivery->session->group;
 	if (!is_first)
 		sessions_throttle(throttling->sessions, delivery, group, &group->members, now);
@@ -548,8 +554,12 @@ static enum throttling_answer refuse(struct throttling *throttling, struct deliv
 			throttling->decision.what = throttle->name;
 		return THROTTLING_SETTLES;
 	}
-	if (!throttle->has_key)
-		return stop(throttling, delivery, throttling->until, now);
+	if (!throttle->has_key) {
+		enum throttling_answer answer = stop(throttling, throttling->until);
+		if (!throttling->sessions && !keeps_place)
+			keep_or_close(throttling, delivery, throttling->until, now);
+		return answer;
+	}
 	if (keeps_place)
 		return THROTTLING_HOLDS;
 	return wait_for_key(throttling, delivery, refuses, wait, now);

@@ -14,14 +14,16 @@
 #include "core/pool_config.h"
 
 #define THROTTLING_WAIT_MAX MTIME_MINUTE
-/* A process that has just started waits so long at most. */
+/* In a longer silence after a start when_exceeded holds. */
 #define THROTTLING_SILENCE_MAX (10 * MTIME_SECOND)
 /* So many a minute may be postponed though none starts, or half of the window if that is more: a
  * key behind many tasks of another one has its turn, and nothing is unacked for long. A large
  * backlog stays in the broker's queue all the same. */
 #define THROTTLING_CREDIT_A_MINUTE 600
-/* Tasks are not kept for longer, as a broker takes back what is unacked for 30 minutes. */
-#define THROTTLING_KEPT_MAX (10 * MTIME_MINUTE)
+/* Tasks are not kept for longer, as a broker takes back what is unacked for 30 minutes. While they
+ * go back, none is fetched. */
+#define THROTTLING_KEPT_MAX   (10 * MTIME_MINUTE)
+#define THROTTLING_CLOSED_MIN (2 * MTIME_MINUTE)
 
 struct throttle_group {
 	struct throttling *throttling; /* that owns it */
@@ -71,7 +73,7 @@ struct throttling {
 	mtime credit_at; /* and another one then; 0: not counted yet */
 	struct throttle_hold queued, suspects; /* dispatch's lists */
 	struct throttle_hold all;              /* without .first; .until 0: not held */
-	struct throttle_hold closed;           /* the same: until then none is even kept */
+	struct throttle_hold closed;           /* the same: until then none is fetched */
 	/* about the latest refusal */
 	const char *by;
 	mtime until;
@@ -124,8 +126,8 @@ void throttling_session_left(struct throttle_group *, mtime now);
 mtime throttling_deadline(const struct throttling *);
 /* The turn ends; so many tasks wait for a throttle. */
 void throttling_end_turn(struct throttling *, uint32_t waiting, mtime now);
-/* True: no task may start now, and none is to be kept unacked until one may, as that would be too
- * long. Not with sessions. */
+/* True: few or no tasks may start, so none is fetched, and what waits goes back: it would be
+ * unacked for too long. Not with sessions. */
 static inline bool throttling_is_closed(const struct throttling *throttling)
 {
 	return throttling->closed.until != 0;

@@ -74,8 +74,8 @@
 	X(NOTICE_SOURCE_RESTS, LOG_WARN, "no worker lives: not consuming until one is ready")       \
 	X(NOTICE_SOURCE_RESUMES, LOG_INFO, "a worker is ready: consuming")                          \
 	X(NOTICE_THROTTLE_CLOSES, LOG_INFO,                                                         \
-		"the throttle {what} lets no task start for {span}: not consuming until then")      \
-	X(NOTICE_THROTTLE_OPENS, LOG_INFO, "throttles let tasks start: consuming")                  \
+		"not consuming for {span}: the throttle {what} lets too few tasks start")           \
+	X(NOTICE_THROTTLE_OPENS, LOG_INFO, "consuming again")                                       \
 	X(NOTICE_PAUSED, LOG_INFO,                                                                  \
 		"paused: no new tasks; workers finish those they have; messages that wait go back " \
 		"to the broker after a minute")                                                     \

@@ -1,6 +1,7 @@
 #include "runtime/throttles/throttles.h"
 
 #include "base/log.h"
+#include "core/throttle/throttling.h"
 #include "os/clock.h"
 #include "os/random_id.h"
 #include "runtime/throttles/state_folder.h"
@@ -20,6 +21,7 @@
 _Static_assert(CONFIG_POOL_THROTTLES_MAX == PASSES_MAX, "throttle");
 _Static_assert(CONFIG_THROTTLE_LIMIT_MAX == THROTTLE_LIMIT_MAX, "throttles.limit");
 _Static_assert(CONFIG_THROTTLE_KEYS_MAX == THROTTLE_KEYS_MAX, "throttles.max_keys");
+_Static_assert(THROTTLING_SILENCE_MAX >= THROTTLES_WAIT, "tasks wait in that silence");
 _Static_assert(CONFIG_PERIOD_MAX < ORIGIN, "throttles.period");
 
 mtime throttles_now(void)

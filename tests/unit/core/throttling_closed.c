@@ -3,6 +3,8 @@
 #include "core/pool_internal.h"
 #include "unit/support/core/throttled.h"
 
+#include <string.h>
+
 #define HOUR    (60 * MTIME_MINUTE)
 #define DEFAULT 8 /* the window of the rig */
 
@@ -13,7 +15,7 @@ static void start(struct rig *rig, uint32_t limit, mtime period, bool has_key)
 }
 
 /* With one start an hour, of which the first is over. */
-static void start_and_rest(struct rig *rig)
+static void start_and_close(struct rig *rig)
 {
 	start(rig, 1, HOUR, false);
 	throttled_deliver(rig, "- - -");
@@ -25,7 +27,7 @@ static void start_and_rest(struct rig *rig)
 START_TEST(what_must_wait_for_long_goes_back)
 {
 	struct rig rig;
-	start_and_rest(&rig);
+	start_and_close(&rig);
 	throttled_expect(&rig, 2, "t0");
 	throttled_wait(&rig, MTIME_MINUTE - 1, "");
 	throttled_wait(&rig, 1, "requeue 2, requeue 3");
@@ -41,10 +43,10 @@ START_TEST(what_must_wait_for_long_goes_back)
 }
 END_TEST
 
-START_TEST(other_figures_end_the_rest)
+START_TEST(other_figures_open_the_pool)
 {
 	struct rig rig;
-	start_and_rest(&rig);
+	start_and_close(&rig);
 	throttled_wait(&rig, MTIME_MINUTE, "requeue 2, requeue 3");
 	throttled_set(throttle, 100, MTIME_SECOND);
 	rig_turn(&rig);
@@ -53,10 +55,10 @@ START_TEST(other_figures_end_the_rest)
 }
 END_TEST
 
-START_TEST(a_pool_without_the_throttle_rests_no_more)
+START_TEST(a_pool_without_the_throttle_is_open_again)
 {
 	struct rig rig;
-	start_and_rest(&rig);
+	start_and_close(&rig);
 	throttled_wait(&rig, MTIME_MINUTE, "requeue 2, requeue 3");
 	struct pool_config config = throttled_config(3, throttle, false);
 	config.throttle_count = 0;
@@ -70,7 +72,7 @@ END_TEST
 START_TEST(before_it_goes_back_it_may_start)
 {
 	struct rig rig;
-	start_and_rest(&rig);
+	start_and_close(&rig);
 	throttled_set(throttle, 2, HOUR);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:2");
@@ -79,10 +81,10 @@ START_TEST(before_it_goes_back_it_may_start)
 }
 END_TEST
 
-START_TEST(a_pool_that_rests_and_is_paused_consumes_when_both_are_over)
+START_TEST(a_closed_pool_that_is_paused_consumes_when_both_are_over)
 {
 	struct rig rig;
-	start_and_rest(&rig);
+	start_and_close(&rig);
 	throttled_wait(&rig, MTIME_MINUTE, "requeue 2, requeue 3");
 	rig_command(&rig, COMMAND_PAUSE);
 	throttled_wait(&rig, HOUR, "");
@@ -99,7 +101,7 @@ START_TEST(ten_minutes_are_no_long_wait)
 	start(&rig, 1, 10 * MTIME_MINUTE, false);
 	throttled_deliver(&rig, "- -");
 	rig_expect(&rig, "send 0:1");
-	throttled_wait(&rig, 10 * MTIME_MINUTE, "send 1:2, consume 3");
+	throttled_wait(&rig, 10 * MTIME_MINUTE, "send 1:2, consume 1");
 	rig_end(&rig);
 }
 END_TEST
@@ -116,7 +118,8 @@ START_TEST(tasks_that_take_long_keep_no_window_small)
 		rig_wait(&rig, 10 * MTIME_MINUTE);
 		rig_forget(&rig);
 		ck_assert_uint_eq(rig.pool->tasks.dispatch.in_pipes, at_work);
-		ck_assert_uint_eq(rig.pool->tasks.source.window, at_work + 1);
+		ck_assert_uint_eq(rig.pool->tasks.source.window, 1);
+		ck_assert_uint_eq(rig.pool->tasks.source.aside, at_work);
 		throttled_deliver(&rig, "-");
 	}
 	rig_end(&rig);
@@ -164,10 +167,68 @@ START_TEST(what_was_kept_for_ten_minutes_goes_back)
 }
 END_TEST
 
+/* However near the next start is: those go on while the others go back. */
+START_TEST(near_starts_keep_nothing_for_longer)
+{
+	struct rig rig;
+	throttled_set(throttle, 4, 10 * MTIME_MINUTE);
+	rig_start(&rig, throttled_config(8, throttle, false));
+	throttled_deliver(&rig, "- - - - - - - -");
+	rig_expect(&rig, "send 0:1, send 1:2, send 2:3, send 3:4");
+	rig_wait(&rig, 10 * MTIME_MINUTE - 1);
+	rig_forget(&rig);
+	throttled_set(throttle, 1, 10 * MTIME_MINUTE + 30 * MTIME_SECOND);
+	throttled_wait(&rig, 1, "rest");
+	rig_source_fact(&rig, SOURCE_RESTED);
+	ck_assert_int_eq(pool_facts(rig.pool).closed_until, rig.now + THROTTLING_CLOSED_MIN);
+	throttled_wait(&rig, 30 * MTIME_SECOND, "send 4:5");
+	throttled_wait(&rig, 30 * MTIME_SECOND, "requeue 6, requeue 7, requeue 8");
+	throttled_wait(&rig, MTIME_MINUTE - 1, "");
+	rig_wait(&rig, 1);
+	ck_assert_int_eq(pool_facts(rig.pool).closed_until, 0);
+	rig_end(&rig);
+}
+END_TEST
+
+/* It would not go back. */
+START_TEST(a_suspect_closes_no_pool)
+{
+	struct rig rig;
+	struct pool_config config = throttled_config(1, throttle, false);
+	config.concurrency = 2;
+	throttled_set(throttle, 2, MTIME_MINUTE);
+	rig_start(&rig, config);
+	throttled_deliver(&rig, "- -");
+	rig_expect(&rig, "send 0:1, send 0:2");
+	rig_wait(&rig, 20 * MTIME_MINUTE);
+	throttled_set(throttle, 1, 20 * MTIME_MINUTE + MTIME_SECOND);
+	rig_gone(&rig, 0, 1);
+	rig_wait(&rig, 500 * MTIME_MS);
+	rig_ready(&rig, 0, 2);
+	rig_turn(&rig);
+	throttled_expect(&rig, 2, "t0");
+	ck_assert_int_eq(pool_facts(rig.pool).closed_until, 0);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pause_ends_what_a_throttle_has_closed)
+{
+	struct rig rig;
+	start_and_close(&rig);
+	rig_command(&rig, COMMAND_PAUSE);
+	rig_wait(&rig, 2 * HOUR);
+	rig_command(&rig, COMMAND_RESUME);
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.told, "THROTTLE_OPENS"));
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(it_is_told_when_a_pool_closes_and_opens)
 {
 	struct rig rig;
-	start_and_rest(&rig);
+	start_and_close(&rig);
 	rig_expect_told(&rig, "THROTTLE_CLOSES, TASK_DONE");
 	rig_wait(&rig, MTIME_MINUTE);
 	rig_expect_told(&rig, "TASK_UNSTARTED, TASK_UNSTARTED");
@@ -180,7 +241,7 @@ END_TEST
 START_TEST(the_same_figures_open_no_pool)
 {
 	struct rig rig;
-	start_and_rest(&rig);
+	start_and_close(&rig);
 	throttled_set(throttle, 1, HOUR);
 	rig_turn(&rig);
 	ck_assert_int_ne(pool_facts(rig.pool).closed_until, 0);
@@ -189,7 +250,7 @@ START_TEST(the_same_figures_open_no_pool)
 END_TEST
 
 /* Those of others go on. */
-START_TEST(a_limit_for_each_key_lets_no_pool_rest)
+START_TEST(a_limit_for_each_key_closes_no_pool)
 {
 	struct rig rig;
 	start(&rig, 1, HOUR, true);
@@ -239,13 +300,15 @@ static Suite *throttling_closed_suite(void)
 {
 	Suite *suite = suite_create("core/throttling_closed");
 	UNIT_CASE_WITH(suite, "closed", throttled_set_up, throttled_tear_down,
-		what_must_wait_for_long_goes_back, other_figures_end_the_rest,
-		a_pool_without_the_throttle_rests_no_more, before_it_goes_back_it_may_start,
-		a_pool_that_rests_and_is_paused_consumes_when_both_are_over,
+		what_must_wait_for_long_goes_back, other_figures_open_the_pool,
+		a_pool_without_the_throttle_is_open_again, before_it_goes_back_it_may_start,
+		a_closed_pool_that_is_paused_consumes_when_both_are_over,
 		ten_minutes_are_no_long_wait, tasks_that_take_long_keep_no_window_small,
 		a_pool_with_a_task_at_work_knows_that_no_other_may_start,
-		what_was_kept_for_ten_minutes_goes_back, it_is_told_when_a_pool_closes_and_opens,
-		the_same_figures_open_no_pool, a_limit_for_each_key_lets_no_pool_rest,
+		what_was_kept_for_ten_minutes_goes_back, near_starts_keep_nothing_for_longer,
+		a_suspect_closes_no_pool, a_pause_ends_what_a_throttle_has_closed,
+		it_is_told_when_a_pool_closes_and_opens, the_same_figures_open_no_pool,
+		a_limit_for_each_key_closes_no_pool,
 		as_many_messages_are_kept_as_may_start_in_ten_minutes,
 		the_window_is_that_of_the_least_supply_for_which_tasks_wait);
 	return suite;

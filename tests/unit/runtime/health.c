@@ -117,8 +117,8 @@ START_TEST(each_cause_has_a_sentence)
 		"lets start (wpool throttles)");
 	health.closed_until = clock_now() + 20 * MTIME_MINUTE + MTIME_SECOND;
 	ck_assert_str_eq(text_of_cause(&health, HEALTH_THROTTLED),
-		"the throttle erp lets no task start for 20 min: not consuming its queue "
-		"\"orders\" until then (wpool throttles)");
+		"not consuming its queue \"orders\" for 20 min: the throttle erp lets too few "
+		"tasks start (wpool throttles)");
 	ck_assert_ptr_nonnull(strstr(text_of_cause(&health, HEALTH_WINDOW_STUCK),
 		"; the throttle erp holds back some; see wpool sessions"));
 	health.pool = "first";
