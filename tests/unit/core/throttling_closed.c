@@ -225,6 +225,46 @@ START_TEST(a_pause_ends_what_a_throttle_has_closed)
 }
 END_TEST
 
+/* Which may be for a day. */
+START_TEST(idle_workers_of_a_closed_pool_leave)
+{
+	struct rig rig;
+	struct pool_config config = throttled_config(1, throttle, false);
+	config.workers_max = 3;
+	throttled_set(throttle, 3, HOUR);
+	rig_start(&rig, config);
+	rig_step(&rig, (struct event){.kind = COMMAND,
+			       .command = {.what = COMMAND_SCALE, .number = 3, .max = 3}});
+	rig_turn(&rig);
+	rig_ready(&rig, 1, 1);
+	rig_ready(&rig, 2, 1);
+	throttled_deliver(&rig, "- - - -");
+	for (uint16_t slot = 0; slot < 3; slot++)
+		rig_answer(&rig, slot, STATUS_DONE);
+	rig_turn(&rig);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	rig_step(&rig, (struct event){.kind = COMMAND,
+			       .command = {.what = COMMAND_SCALE, .number = 1, .max = 3}});
+	for (int i = 0; i < 10; i++)
+		rig_wait(&rig, 30 * MTIME_SECOND);
+	ck_assert_uint_eq(pool_facts(rig.pool).wanted, 1);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Another one has refused a task since then. */
+START_TEST(the_throttle_that_closes_a_pool_is_named)
+{
+	struct rig rig;
+	start_and_close(&rig);
+	throttled_wait(&rig, MTIME_MINUTE, "requeue 2, requeue 3");
+	rig.pool->tasks.dispatch.throttling.by = "another";
+	rig_turn(&rig);
+	ck_assert_str_eq(pool_facts(rig.pool).throttled_by, "t0");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(it_is_told_when_a_pool_closes_and_opens)
 {
 	struct rig rig;
@@ -306,6 +346,7 @@ static Suite *throttling_closed_suite(void)
 		ten_minutes_are_no_long_wait, tasks_that_take_long_keep_no_window_small,
 		a_pool_with_a_task_at_work_knows_that_no_other_may_start,
 		what_was_kept_for_ten_minutes_goes_back, near_starts_keep_nothing_for_longer,
+		idle_workers_of_a_closed_pool_leave, the_throttle_that_closes_a_pool_is_named,
 		a_suspect_closes_no_pool, a_pause_ends_what_a_throttle_has_closed,
 		it_is_told_when_a_pool_closes_and_opens, the_same_figures_open_no_pool,
 		a_limit_for_each_key_closes_no_pool,
