@@ -63,7 +63,8 @@ void ring_add(struct ring *ring, mtime now)
 
 void ring_postdate(struct ring *ring, uint32_t starts, mtime now)
 {
-	for (uint32_t ago = 1; ago <= starts && ago <= ring->count; ago++) {
+	assert(starts <= ring->count);
+	for (uint32_t ago = 1; ago <= starts; ago++) {
 		mtime *start = &ring->starts[place_of(ring, ago)];
 		*start = mtime_max(*start, now);
 	}

@@ -149,7 +149,7 @@ static struct window *window_open(struct throttle *throttle, uint64_t number)
 uint64_t throttle_key(const struct throttle *throttle, struct text key)
 {
 	uint64_t number = keyed_hash(throttle->hash_seed, key);
-	return number == THROTTLE_NO_KEY ? 1 : number;
+	return number + (number == THROTTLE_NO_KEY);
 }
 
 mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct window **ret_window)

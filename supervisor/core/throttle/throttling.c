@@ -99,12 +99,12 @@ static struct throttle_group *group_new(
 	uint32_t count = (uint32_t)throttling->by_number.count;
 	if (timers_reserve(&throttling->timers, count + 1) != RC_OK)
 		return NULL;
-	struct throttle_group *group = malloc(sizeof *group);
+	struct throttle_group *group = calloc(1, sizeof *group);
 	if (!group)
 		return NULL;
-	*group = (struct throttle_group){.throttling = throttling,
-		.is_of_sessions = is_of_sessions,
-		.timer.at = MTIME_NEVER};
+	group->throttling = throttling;
+	group->is_of_sessions = is_of_sessions;
+	group->timer.at = MTIME_NEVER;
 	list_init(&group->members);
 	list_init(&group->place);
 	number_table_add(&throttling->by_number, &group->number, number);

@@ -1,6 +1,7 @@
 /* A limit for each key: what waits for its key, in which order, how much of it, and that others do
  * not wait for it. */
 #include "core/pool_internal.h"
+#include "core/tasks/dispatch_internal.h"
 #include "unit/support/core/memory.h"
 #include "unit/support/core/throttled.h"
 
@@ -536,6 +537,25 @@ START_TEST(another_list_of_throttles_asks_about_all_that_waits)
 }
 END_TEST
 
+START_TEST(a_turn_asks_about_a_limited_number)
+{
+	struct rig rig;
+	struct pool_config config = throttled_config(1, throttle, true);
+	config.prefetch = 3 * DISPATCH_SENDS;
+	rig_start(&rig, config);
+	throttled_deliver(&rig, "a");
+	throttled_answer(&rig, 0, "send 0:1, ack 1");
+	for (int i = 0; i < DISPATCH_SENDS + 2; i++)
+		throttled_deliver_only(&rig, "a");
+	rig_turn(&rig);
+	throttled_expect(&rig, DISPATCH_SENDS + 1, "t0");
+	ck_assert_int_eq(pool_deadline(rig.pool), rig.now + 1);
+	throttled_wait(&rig, 1, "");
+	throttled_expect(&rig, DISPATCH_SENDS + 2, "t0");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(without_memory_a_task_waits_a_little)
 {
 	struct rig rig;
@@ -597,7 +617,7 @@ static Suite *throttling_groups_suite(void)
 		a_lost_channel_takes_what_waits, other_figures_and_a_suspension_apply_to_what_waits,
 		a_small_difference_of_the_clocks_is_no_suspension,
 		another_list_of_throttles_asks_about_all_that_waits,
-		without_memory_a_task_waits_a_little,
+		a_turn_asks_about_a_limited_number, without_memory_a_task_waits_a_little,
 		without_memory_for_another_group_a_task_stays_in_the_first);
 	return suite;
 }
