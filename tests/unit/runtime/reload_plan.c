@@ -13,7 +13,7 @@ static struct buf shown;
 
 static void set_up(void)
 {
-	setenv("STATE_DIRECTORY", "/tmp/wpool-unit-none", 1);
+	setenv("STATE_DIRECTORY", "/proc/wpool", 1);
 	loading_set_up();
 	runtime_rig_open(&rig, 1);
 	rig.tools.throttles = &throttles;

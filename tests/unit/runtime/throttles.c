@@ -40,7 +40,7 @@ static void define(void)
 
 static void set_up(void)
 {
-	setenv("STATE_DIRECTORY", "/tmp/wpool-unit-none", 1);
+	setenv("STATE_DIRECTORY", "/proc/wpool", 1);
 	define();
 }
 
