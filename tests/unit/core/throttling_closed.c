@@ -159,6 +159,7 @@ START_TEST(what_was_kept_for_ten_minutes_goes_back)
 	throttled_set(throttle, 1, 4 * MTIME_MINUTE);
 	throttled_wait(&rig, 4 * MTIME_MINUTE, "send 5:6");
 	throttled_wait(&rig, 4 * MTIME_MINUTE, "send 6:7");
+	ck_assert_int_eq(pool_deadline(rig.pool), rig.now + 2 * MTIME_MINUTE);
 	throttled_wait(&rig, 2 * MTIME_MINUTE - 1, "");
 	throttled_wait(&rig, 1, "rest");
 	rig_source_fact(&rig, SOURCE_RESTED);
