@@ -556,14 +556,14 @@ START_TEST(a_turn_asks_about_a_limited_number)
 }
 END_TEST
 
-START_TEST(without_memory_a_task_waits_a_little)
+static void expect_wait_for_memory(long callocs)
 {
 	struct rig rig;
 	rig_start(&rig, throttled_config(5, throttle, true));
 	throttled_deliver(&rig, "a");
 	rig_expect(&rig, "send 0:1");
 	throttled_deliver_only(&rig, "a b");
-	callocs_left = 0;
+	callocs_left = callocs;
 	rig_turn(&rig);
 	callocs_left = LONG_MAX;
 	rig_expect(&rig, "");
@@ -571,6 +571,17 @@ START_TEST(without_memory_a_task_waits_a_little)
 	throttled_wait(&rig, THROTTLE_MEMORY_WAIT, "send 1:3");
 	throttled_expect(&rig, 1, "t0");
 	rig_end(&rig);
+}
+
+START_TEST(without_memory_for_a_timer_a_task_waits_a_little)
+{
+	expect_wait_for_memory(0);
+}
+END_TEST
+
+START_TEST(without_memory_for_a_group_a_task_waits_a_little)
+{
+	expect_wait_for_memory(1);
 }
 END_TEST
 
@@ -617,7 +628,9 @@ static Suite *throttling_groups_suite(void)
 		a_lost_channel_takes_what_waits, other_figures_and_a_suspension_apply_to_what_waits,
 		a_small_difference_of_the_clocks_is_no_suspension,
 		another_list_of_throttles_asks_about_all_that_waits,
-		a_turn_asks_about_a_limited_number, without_memory_a_task_waits_a_little,
+		a_turn_asks_about_a_limited_number,
+		without_memory_for_a_timer_a_task_waits_a_little,
+		without_memory_for_a_group_a_task_waits_a_little,
 		without_memory_for_another_group_a_task_stays_in_the_first);
 	return suite;
 }
