@@ -7,12 +7,14 @@
 
 #define DAY_MS (24L * 3600 * 1000)
 
-/* "12:34:56.789 warn  pool/3[4711] worker died: ..."; a line of the supervisor itself has no
- * origin. */
+/* "2026-11-28 12:34:56.789 warn  pool/3[4711] worker died: ..."; a line of the supervisor itself
+ * has no origin. */
 static bool parse(char *line, struct log_line *ret)
 {
 	int hour, minute, second, ms, used = 0;
-	if (sscanf(line, "%d:%d:%d.%d %*s %n", &hour, &minute, &second, &ms, &used) < 4 || !used)
+	if (sscanf(line, "%*d-%*d-%*d %d:%d:%d.%d %*s %n", &hour, &minute, &second, &ms, &used) <
+			4 ||
+		!used)
 		return false;
 	*ret = (struct log_line){
 		((hour * 60L + minute) * 60 + second) * 1000 + ms, -1, line + used};

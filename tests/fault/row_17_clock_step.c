@@ -79,8 +79,9 @@ static int64_t shift_of_last_line(struct proc *proc)
 	while (end > said && end[-1] == '\n')
 		*--end = 0;
 	line = strrchr(said, '\n');
-	ck_assert_int_eq(
-		sscanf(line ? line + 1 : said, "%2d:%2d:%2d", &hours, &minutes, &seconds), 3);
+	ck_assert_int_eq(sscanf(line ? line + 1 : said, "%*d-%*d-%*d %2d:%2d:%2d", &hours, &minutes,
+				 &seconds),
+		3);
 	free(said);
 	int64_t off = (hours - local.tm_hour) * 3600 + (minutes - local.tm_min) * 60 + seconds -
 		      local.tm_sec;
