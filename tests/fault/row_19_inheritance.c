@@ -26,8 +26,8 @@ static void expect_in(const char *text, const char *wanted)
 	ck_assert_msg(strstr(text, wanted) != NULL, "no %s in %s", wanted, text);
 }
 
-/* The SDK keeps its control line elsewhere and opens /dev/null for 0; the worker has its witness,
- * and its form of the pipe needs one or two. Nothing else. */
+/* The SDK keeps its control line elsewhere and opens /dev/null for 0; its threads have an eventfd,
+ * the worker has its witness, and its form of the pipe needs one or two. Nothing else. */
 static void expect_descriptors(const char *report, const char *form)
 {
 	const char *at = strstr(report, "\"descriptors\": {");
@@ -37,7 +37,7 @@ static void expect_descriptors(const char *report, const char *form)
 	int count = 0;
 	for (const char *one = list; (one = strstr(one, "\": \"")); one++)
 		count++;
-	ck_assert_msg(count == (strcmp(form, "fifo") == 0 ? 7 : 6), "%s: %s", form, list);
+	ck_assert_msg(count == (strcmp(form, "fifo") == 0 ? 8 : 7), "%s: %s", form, list);
 	expect_in(list, fixture.witness);
 	free(list);
 }

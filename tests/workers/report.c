@@ -132,12 +132,18 @@ static json_t *environment_json(void)
 	return environment;
 }
 
+/* Of the first thread: tasks run in others, which inherit none. */
+static int death_signal;
+
+__attribute__((constructor)) static void read_death_signal(void)
+{
+	prctl(PR_GET_PDEATHSIG, &death_signal);
+}
+
 static json_t *process_json(void)
 {
-	int death_signal = 0;
 	struct rlimit files = {0, 0};
 	char cwd[PATH_MAX] = "";
-	prctl(PR_GET_PDEATHSIG, &death_signal);
 	getrlimit(RLIMIT_NOFILE, &files);
 	if (!getcwd(cwd, sizeof cwd))
 		*cwd = '\0';
