@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "broker/envelope.h"
 #include "commands.h"
+#include "config/config_throttle.h"
 #include "config/dead_letter.h"
 #include "config/value/quantity.h"
 #include "publish/broker_client.h"
@@ -171,13 +172,15 @@ static bool find_number(struct text headers, struct text key, int64_t *ret)
 	return table_find(headers, key, &field) && table_field_integer(&field, ret);
 }
 
-/* True: it is no answer of a worker, because a throttle let none have the task. */
+/* True: it is no answer of a worker, because a throttle let none have the task. Anybody may send
+ * such headers, but a throttle lets none wait for longer than a period. */
 static bool is_refusal(const struct properties *properties, int64_t *ret_wait_ms)
 {
 	struct text headers = properties->value[PROPERTY_HEADERS];
 	int64_t status;
 	return find_number(headers, HEADER_REFUSAL_STATUS, &status) && status == STATUS_THROTTLED &&
-	       find_number(headers, HEADER_RETRY_AFTER, ret_wait_ms);
+	       find_number(headers, HEADER_RETRY_AFTER, ret_wait_ms) && *ret_wait_ms >= 0 &&
+	       *ret_wait_ms <= CONFIG_PERIOD_MAX / MTIME_MS;
 }
 
 static void refuse(struct request *r, mtime wait)

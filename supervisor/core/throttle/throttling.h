@@ -70,7 +70,7 @@ struct throttling {
 	uint32_t in_groups;            /* tasks, without those of sessions */
 	uint32_t half;                 /* of the window, at least 1 */
 	uint32_t credit; /* tasks that may be postponed: one for each start, `half` at most */
-	mtime credit_at; /* and another one then; 0: not counted yet */
+	mtime credit_at; /* when one more may be, without a start; 0: not counted yet */
 	struct throttle_hold queued, suspects; /* dispatch's lists */
 	struct throttle_hold all;              /* without .first; .until 0: not held */
 	struct throttle_hold closed;           /* the same: until then none is fetched */
