@@ -84,6 +84,20 @@ uint32_t ring_count_after(const struct ring *ring, mtime at)
 	return low;
 }
 
+void ring_take_back(struct ring *ring, uint32_t starts, mtime at)
+{
+	uint32_t later = ring_count_after(ring, at);
+	uint32_t taken = ring_count_after(ring, at - 1) - later;
+	if (taken > starts)
+		taken = starts;
+	for (uint32_t ago = later; ago > 0; ago--)
+		ring->starts[place_of(ring, ago + taken)] = ring->starts[place_of(ring, ago)];
+	if (taken == 0)
+		return;
+	ring->count -= taken;
+	ring->next = place_of(ring, taken);
+}
+
 bool ring_latest(const struct ring *ring, mtime *ret_at)
 {
 	if (ring->count == 0)

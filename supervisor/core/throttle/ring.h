@@ -36,6 +36,8 @@ mtime ring_free_at(const struct ring *, uint32_t limit, mtime period);
 void ring_add(struct ring *, mtime now);
 /* The latest starts, so many, were as late as now. */
 void ring_postdate(struct ring *, uint32_t starts, mtime now);
+/* Of the starts with exactly this time, so many did not happen. O(places) at most. */
+void ring_take_back(struct ring *, uint32_t starts, mtime at);
 /* How many of the ring's starts are later than this. O(log places). */
 uint32_t ring_count_after(const struct ring *, mtime at);
 /* The latest start; false: there was none. */

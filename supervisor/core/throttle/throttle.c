@@ -1,37 +1,11 @@
 #include "core/throttle/throttle.h"
 
 #include "base/keyed_hash.h"
-#include "base/list.h"
-#include "core/number_table.h"
-#include "core/throttle/ring.h"
+#include "core/throttle/grants.h"
+#include "core/throttle/throttle_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-struct window {
-	struct link by_start;  /* in throttle->by_start */
-	struct numbered place; /* in throttle->by_key, by the number of the key */
-	struct link charged;   /* in throttle->charged, if it was since the last turn ended */
-	uint32_t charges;      /* how often */
-	struct ring ring;
-};
-
-struct throttle {
-	struct throttle_figures figures;
-	uint64_t hash_seed;
-	uint64_t starts, delays;
-	uint32_t changes; /* of figures */
-	struct number_table by_key;
-	struct link charged;  /* windows, since the last turn ended */
-	struct link by_start; /* windows, the one whose latest start is the oldest first; before
-				 them those without a start */
-	/* A longer period can contain starts of keys that were forgotten under a shorter one, so
-	 * each key that comes back has this past. */
-	bool has_forgotten;
-	mtime forgotten_at; /* not before the latest of those */
-	bool has_missed;
-	mtime missed_at; /* see throttle_missed */
-};
 
 struct throttle *throttle_new(const struct throttle_figures *figures, uint64_t hash_seed)
 {
@@ -58,6 +32,8 @@ static struct window *oldest(const struct throttle *throttle)
 static void forget(struct throttle *throttle, struct window *window)
 {
 	mtime latest;
+	if (throttle->grants)
+		grants_forget(throttle->grants, window);
 	if (ring_latest(&window->ring, &latest)) {
 		throttle->forgotten_at = mtime_max(throttle->forgotten_at, latest);
 		throttle->has_forgotten = true;
@@ -77,6 +53,7 @@ void throttle_free(struct throttle *throttle)
 	while ((window = oldest(throttle)))
 		forget(throttle, window);
 	number_table_release(&throttle->by_key);
+	grants_free(throttle->grants);
 	free(throttle);
 }
 
@@ -99,7 +76,7 @@ uint32_t throttle_changes(const struct throttle *throttle)
 
 /* ---------- windows ---------- */
 
-/* When the latest start of the window is out of it; 0: it had none. */
+/* When the latest start of the window is out of it; 0: it had none, or a leader knows. */
 static mtime empty_at(const struct throttle *throttle, const struct window *window)
 {
 	mtime latest;
@@ -121,27 +98,16 @@ static mtime make_space(struct throttle *throttle, mtime now)
 	return 0;
 }
 
-/* A number in the table is above 0. */
-static uint64_t number_of(uint64_t key)
+static struct window *window_open(struct throttle *throttle, uint64_t key)
 {
-	return key == THROTTLE_NO_KEY ? UINT64_MAX : key;
-}
-
-static struct window *window_find(const struct throttle *throttle, uint64_t number)
-{
-	struct numbered *found = number_table_find(&throttle->by_key, number);
-	return found ? CONTAINER_OF(found, struct window, place) : NULL;
-}
-
-static struct window *window_open(struct throttle *throttle, uint64_t number)
-{
-	struct window *window = calloc(1, sizeof *window);
+	struct grants *grants = throttle->grants;
+	struct window *window = grants ? grants_window_new(grants) : calloc(1, sizeof *window);
 	if (!window)
 		return NULL;
 	if (throttle->has_forgotten)
 		ring_forgot(&window->ring, throttle->forgotten_at);
 	list_init(&window->charged);
-	number_table_add(&throttle->by_key, &window->place, number);
+	number_table_add(&throttle->by_key, &window->place, number_of_key(key));
 	list_prepend(&throttle->by_start, &window->by_start);
 	return window;
 }
@@ -155,13 +121,16 @@ uint64_t throttle_key(const struct throttle *throttle, struct text key)
 mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct window **ret_window)
 {
 	const struct throttle_figures *figures = &throttle->figures;
-	uint64_t number = number_of(key);
-	struct window *window = window_find(throttle, number);
+	struct window *window = window_find(throttle, key);
 	if (!window) {
 		mtime space_at = make_space(throttle, now);
 		if (space_at > 0)
 			return space_at;
-		window = window_open(throttle, number);
+		window = window_open(throttle, key);
+	}
+	if (window && throttle->grants) {
+		*ret_window = window;
+		return grants_ask(throttle, window, now);
 	}
 	if (!window || ring_reserve(&window->ring, figures->limit) != RC_OK)
 		return mtime_after(now, THROTTLE_MEMORY_WAIT);
@@ -171,17 +140,14 @@ mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct wi
 	return at;
 }
 
-static void make_latest(struct throttle *throttle, struct window *window)
-{
-	list_remove(&window->by_start);
-	list_append(&throttle->by_start, &window->by_start);
-}
-
 void throttle_charge(struct throttle *throttle, struct window *window, mtime now)
 {
-	ring_add(&window->ring, now);
+	if (throttle->grants)
+		grants_charge(throttle->grants, window, now);
+	else
+		ring_add(&window->ring, now);
 	throttle->starts++;
-	make_latest(throttle, window);
+	window_make_latest(throttle, window);
 	if (window->charges++ == 0)
 		list_append(&throttle->charged, &window->charged);
 }
@@ -192,7 +158,10 @@ void throttle_end_turn(struct throttle *throttle, mtime now)
 	while ((first = list_first(&throttle->charged))) {
 		struct window *window = CONTAINER_OF(first, struct window, charged);
 		list_remove(first);
-		ring_postdate(&window->ring, window->charges, now);
+		if (throttle->grants)
+			grants_end_turn(throttle->grants, window, now);
+		else
+			ring_postdate(&window->ring, window->charges, now);
 		window->charges = 0;
 	}
 }
@@ -207,6 +176,8 @@ void throttle_missed(struct throttle *throttle, mtime now)
 
 bool throttle_is_unsure(const struct throttle *throttle, mtime now)
 {
+	if (throttle->grants)
+		return grants_is_unsure(throttle->grants);
 	return throttle->has_missed && now - throttle->missed_at < throttle->figures.period;
 }
 
@@ -223,23 +194,22 @@ void throttle_each_charged(const struct throttle *throttle,
 	const struct link *link = throttle->charged.next;
 	for (; link != &throttle->charged; link = link->next) {
 		const struct window *window = CONTAINER_OF(link, struct window, charged);
-		uint64_t number = window->place.number;
-		on_charged(ctx, number == UINT64_MAX ? THROTTLE_NO_KEY : number, window->charges);
+		on_charged(ctx, key_of_number(window->place.number), window->charges);
 	}
 }
 
-static struct window *window_restore(struct throttle *throttle, uint64_t number, mtime at)
+static struct window *window_restore(struct throttle *throttle, uint64_t key, mtime at)
 {
-	struct window *window = window_find(throttle, number);
+	struct window *window = window_find(throttle, key);
 	if (!window && make_space(throttle, at) == 0)
-		window = window_open(throttle, number);
+		window = window_open(throttle, key);
 	return window;
 }
 
 void throttle_restore(struct throttle *throttle, uint64_t key, uint32_t starts, mtime at)
 {
 	uint32_t limit = throttle->figures.limit;
-	struct window *window = window_restore(throttle, number_of(key), at);
+	struct window *window = window_restore(throttle, key, at);
 	if (!window || ring_reserve(&window->ring, limit) != RC_OK) {
 		throttle_missed(throttle, at);
 		if (window)
@@ -250,7 +220,29 @@ void throttle_restore(struct throttle *throttle, uint64_t key, uint32_t starts, 
 		ring_add(&window->ring, at);
 	if (starts > limit)
 		ring_forgot(&window->ring, at);
-	make_latest(throttle, window);
+	window_make_latest(throttle, window);
+}
+
+void throttle_take_back(struct throttle *throttle, uint64_t key, mtime at, uint32_t starts)
+{
+	struct window *window = window_find(throttle, key);
+	if (!window)
+		return;
+	ring_take_back(&window->ring, starts, at);
+	if (window->ring.count > 0)
+		return;
+	list_remove(&window->by_start);
+	list_prepend(&throttle->by_start, &window->by_start);
+}
+
+uint64_t throttle_answers(const struct throttle *throttle)
+{
+	return throttle->grants ? grants_answers(throttle->grants) : 0;
+}
+
+bool throttle_answered_key(const struct throttle *throttle, uint64_t number, uint64_t *ret_key)
+{
+	return grants_answered_key(throttle->grants, number, ret_key);
 }
 
 /* ---------- views ---------- */
@@ -262,7 +254,7 @@ const struct throttle_figures *throttle_figures(const struct throttle *throttle)
 
 uint32_t throttle_keys(const struct throttle *throttle)
 {
-	return (uint32_t)throttle->by_key.count;
+	return throttle->grants ? grants_keys(throttle->grants) : (uint32_t)throttle->by_key.count;
 }
 
 uint64_t throttle_starts(const struct throttle *throttle)
@@ -283,8 +275,10 @@ uint64_t throttle_delays(const struct throttle *throttle)
 mtime throttle_wait(const struct throttle *throttle, mtime now)
 {
 	const struct throttle_figures *figures = &throttle->figures;
-	const struct window *window = window_find(throttle, number_of(THROTTLE_NO_KEY));
+	const struct window *window = window_find(throttle, THROTTLE_NO_KEY);
 	mtime at = 0;
+	if (throttle->grants)
+		return window ? grants_wait(window, now) : 0;
 	if (window)
 		at = ring_free_at(&window->ring, figures->limit, figures->period);
 	else if (throttle->has_forgotten)
@@ -297,7 +291,9 @@ mtime throttle_wait(const struct throttle *throttle, mtime now)
 uint64_t throttle_supply(const struct throttle *throttle, mtime now, mtime span)
 {
 	const struct throttle_figures *figures = &throttle->figures;
-	const struct window *window = window_find(throttle, number_of(THROTTLE_NO_KEY));
+	const struct window *window = window_find(throttle, THROTTLE_NO_KEY);
+	if (throttle->grants)
+		return grants_supply(throttle, window, now, span);
 	uint64_t periods = (uint64_t)(span / figures->period);
 	mtime over = now + span % figures->period - figures->period;
 	uint32_t taken = 0;
@@ -314,6 +310,8 @@ bool throttle_in_windows(
 {
 	uint64_t starts = 0;
 	uint32_t keys = 0;
+	if (throttle->grants)
+		return grants_in_windows(throttle->grants, ret);
 	const struct link *link = throttle->by_start.prev;
 	for (; link != &throttle->by_start; link = link->prev) {
 		const struct window *window = CONTAINER_OF(link, struct window, by_start);

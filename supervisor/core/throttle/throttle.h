@@ -55,13 +55,16 @@ void throttle_charge(struct throttle *, struct window *, mtime now);
 void throttle_end_turn(struct throttle *, mtime now);
 /* Before the first throttle_ask: there may have been any starts of any key up to now. */
 void throttle_missed(struct throttle *, mtime now);
-/* True: what was missed may be what refuses a task. */
+/* True: what was missed, or for a shared one what no leader has said, may be what refused the task
+ * that was asked about last. */
 bool throttle_is_unsure(const struct throttle *, mtime now);
 
 /* ---------- what outlives the process ---------- */
 
 /* The secret of throttle_new. */
 uint64_t throttle_seed(const struct throttle *);
+/* Of the starts that throttle_end_turn dated at this very time, so many did not happen. */
+void throttle_take_back(struct throttle *, uint64_t key, mtime at, uint32_t starts);
 /* Call on_charged for each key that was charged since the last throttle_end_turn, with how often.
  */
 void throttle_each_charged(const struct throttle *,
@@ -70,6 +73,11 @@ void throttle_each_charged(const struct throttle *,
  * call before, nor before the time of throttle_missed. throttle_starts does not count them. Without
  * memory or space for another key, any key may have had them. */
 void throttle_restore(struct throttle *, uint64_t key, uint32_t starts, mtime at);
+
+/* Shared by several supervisors (grants.h): how many keys a leader has answered about so far, and
+ * the one with this number, from 0; false: it is no longer known. What waits asks again. */
+uint64_t throttle_answers(const struct throttle *);
+bool throttle_answered_key(const struct throttle *, uint64_t number, uint64_t *ret_key) MUST_CHECK;
 
 /* ---------- views ---------- */
 

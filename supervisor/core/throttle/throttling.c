@@ -25,8 +25,10 @@ static void read_list(struct throttling *throttling)
 {
 	const struct pool_config *config = throttling->config;
 	throttling->passes = (struct passes){.count = config->throttle_count};
-	for (uint32_t i = 0; i < config->throttle_count; i++)
+	for (uint32_t i = 0; i < config->throttle_count; i++) {
 		throttling->passes.of[i].throttle = config->throttles[i].throttle;
+		throttling->answers[i] = throttle_answers(config->throttles[i].throttle);
+	}
 	throttling->changes = count_changes(throttling);
 }
 
@@ -52,12 +54,18 @@ enum rc throttling_init(struct throttling *throttling, const struct pool_config 
 /* Sessions and tasks without one wait apart. */
 #define OF_SESSIONS UINT64_C(0x9e3779b97f4a7c15)
 
-static uint64_t number_of(uint32_t throttle, const struct delivery *delivery)
+static uint64_t number_of_group(uint32_t throttle, uint64_t key, bool is_of_sessions)
 {
-	uint64_t number = delivery->throttle_keys[throttle] ^ (uint64_t)throttle << 62;
-	if (delivery->session)
+	uint64_t number = key ^ (uint64_t)throttle << 62;
+	if (is_of_sessions)
 		number ^= OF_SESSIONS;
 	return number ? number : UINT64_MAX;
+}
+
+static uint64_t number_of(uint32_t throttle, const struct delivery *delivery)
+{
+	return number_of_group(
+		throttle, delivery->throttle_keys[throttle], delivery->session != NULL);
 }
 
 static struct throttle_group *group_of_number(const struct throttling *throttling, uint64_t number)
@@ -312,6 +320,37 @@ static bool was_suspended(struct throttling *throttling, mtime now)
 	return has_jumped;
 }
 
+/* A leader has answered about the key. */
+static void wake_key(struct throttling *throttling, uint32_t throttle, uint64_t key, mtime now)
+{
+	for (int of_sessions = 0; of_sessions < 2; of_sessions++) {
+		struct throttle_group *group =
+			group_of_number(throttling, number_of_group(throttle, key, of_sessions));
+		if (group && !group_is_due(group))
+			group_wake(group, now);
+	}
+}
+
+/* False: some are no longer known, so all must ask again. */
+static bool wake_answered(struct throttling *throttling, mtime now)
+{
+	bool are_known = true;
+	for (uint32_t i = 0; i < throttling->passes.count; i++) {
+		const struct throttle *throttle = throttling->passes.of[i].throttle;
+		uint64_t key, answers = throttle_answers(throttle);
+		if (throttling->answers[i] == answers)
+			continue;
+		for (; are_known && throttling->answers[i] < answers; throttling->answers[i]++) {
+			are_known = throttle_answered_key(throttle, throttling->answers[i], &key);
+			if (are_known)
+				wake_key(throttling, i, key, now);
+		}
+		throttling->answers[i] = answers;
+		throttling->queued = throttling->suspects = (struct throttle_hold){0};
+	}
+	return are_known;
+}
+
 void throttling_begin_turn(struct throttling *throttling, uint32_t window, mtime boot, mtime now)
 {
 	uint32_t changes = count_changes(throttling);
@@ -319,6 +358,7 @@ void throttling_begin_turn(struct throttling *throttling, uint32_t window, mtime
 	throttling->half = window > 3 ? window / 2 : 1;
 	earn_credit(throttling, now);
 	bool asks_again = was_suspended(throttling, now) || changes != throttling->changes;
+	asks_again |= !wake_answered(throttling, now);
 	throttling->changes = changes;
 	mtime over = asks_again ? MTIME_NEVER : now;
 	struct timer *first;

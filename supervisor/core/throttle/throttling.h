@@ -60,8 +60,9 @@ struct throttling {
 		passes;   /* the throttles; with the keys of the task that was asked about last */
 	uint32_t list;    /* the number of the present list of throttles */
 	uint32_t changes; /* of their figures, together */
-	mtime boot;       /* of the turn */
-	mtime ahead;      /* boot minus now, the most so far: it grows with each suspension */
+	uint64_t answers[PASSES_MAX]; /* of the leaders of shared ones, which were seen so far */
+	mtime boot;                   /* of the turn */
+	mtime ahead; /* boot minus now, the most so far: it grows with each suspension */
 	struct number_table by_number; /* groups */
 	struct timers timers;          /* of those that are not due */
 	struct link due, waiting;      /* groups of tasks */

@@ -1,0 +1,434 @@
+#include "core/throttle/grants.h"
+
+#include "core/throttle/throttle_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A task that is chosen is written a moment later. */
+#define MARGIN (2 * MTIME_MS)
+/* Before a task asks again that no answer wakes: one was lost, or there is no connection. */
+#define ASK_AGAIN      (250 * MTIME_MS)
+#define ASK_AGAIN_DOWN (10 * MTIME_SECOND)
+/* Of keys with an answer; who misses some asks about all. */
+#define ANSWERS_KEPT 1024
+/* The lease is so many round trips. */
+#define ROUND_TRIPS 4
+
+struct grant {
+	struct link held; /* in grants->held while some are left */
+	uint64_t key;
+	uint32_t left; /* starts */
+	mtime ends;    /* they are valid before this */
+	mtime stamp;   /* of the answer */
+};
+
+struct member_window {
+	struct window window;
+	struct link wanting;         /* in grants->urgent or wanting */
+	struct grant former, latest; /* at most two leases overlap */
+	mtime asked_at;              /* the latest request about it; 0: none */
+	mtime free_at;               /* the leader grants none before; 0: not known */
+	mtime charged_until;         /* the first end of what was charged in this turn */
+	uint32_t used;               /* starts since asked_at */
+	uint32_t late;               /* to be reported */
+	bool is_refused;             /* a task was, since asked_at */
+	bool is_unsure;              /* the latest answer was */
+};
+
+struct grants {
+	struct throttle_request request; /* the latest */
+	mtime sent_at;
+	mtime round_trip; /* estimated; it follows a longer one at once, a shorter one slowly */
+	bool is_up, is_open /* it is not answered */;
+	bool is_unsure;      /* the latest refusal was */
+	struct link urgent;  /* member_windows: a task waits, and none was asked for lately */
+	struct link wanting; /* the others that need more */
+	struct link held;    /* grants, the first one to end first */
+	struct returned returned[REQUEST_KEYS_MAX]; /* to be reported */
+	uint32_t returned_count;
+	uint64_t in_windows;
+	uint32_t keys_known;
+	uint64_t answered[ANSWERS_KEPT]; /* keys */
+	uint64_t answers;
+	struct grants_facts facts;
+};
+
+static struct member_window *of(struct window *window)
+{
+	return CONTAINER_OF(window, struct member_window, window);
+}
+
+/* ---------- life ---------- */
+
+enum rc grants_init(struct throttle *throttle, uint64_t member)
+{
+	assert(!throttle->grants && throttle->by_key.count == 0);
+	struct grants *grants = calloc(1, sizeof *grants);
+	if (!grants)
+		return RC_MEMORY;
+	grants->request.member = member;
+	grants->facts.heard_at = MTIME_NEVER;
+	grants->in_windows = UINT64_MAX;
+	list_init(&grants->urgent);
+	list_init(&grants->wanting);
+	list_init(&grants->held);
+	throttle->grants = grants;
+	return RC_OK;
+}
+
+void grants_free(struct grants *grants)
+{
+	free(grants);
+}
+
+struct window *grants_window_new(struct grants *grants)
+{
+	(void)grants;
+	struct member_window *window = calloc(1, sizeof *window);
+	if (!window)
+		return NULL;
+	list_init(&window->wanting);
+	list_init(&window->former.held);
+	list_init(&window->latest.held);
+	return &window->window;
+}
+
+void grants_forget(struct grants *grants, struct window *window)
+{
+	struct member_window *own = of(window);
+	grants->facts.expired += own->former.left + own->latest.left;
+	list_remove(&own->former.held);
+	list_remove(&own->latest.held);
+	list_remove(&own->wanting);
+}
+
+void grants_up(struct throttle *throttle)
+{
+	throttle->grants->is_up = true;
+	throttle->changes++; /* all ask again */
+}
+
+void grants_down(struct throttle *throttle)
+{
+	throttle->grants->is_up = throttle->grants->is_open = false;
+}
+
+/* ---------- tasks ---------- */
+
+static mtime lease_of(const struct throttle *throttle)
+{
+	const struct grants *grants = throttle->grants;
+	mtime bound = lease_bound(throttle->figures.period);
+	if (grants->round_trip == 0)
+		return bound;
+	return mtime_min(mtime_max(ROUND_TRIPS * grants->round_trip, LEASE_MIN), bound);
+}
+
+/* The grant that ends first of those that are valid; NULL: none is. */
+static struct grant *valid_grant(struct member_window *window, mtime now)
+{
+	if (window->former.left > 0 && now < window->former.ends - MARGIN)
+		return &window->former;
+	if (window->latest.left > 0 && now < window->latest.ends - MARGIN)
+		return &window->latest;
+	return NULL;
+}
+
+/* About what was asked for less than half a lease ago, the next regular request asks again. */
+static void want(
+	struct throttle *throttle, struct member_window *window, bool is_refused, mtime now)
+{
+	struct grants *grants = throttle->grants;
+	bool is_urgent = is_refused && (window->asked_at == 0 ||
+					       now - window->asked_at >= lease_of(throttle) / 2);
+	if (!is_urgent && !list_is_empty(&window->wanting))
+		return;
+	list_remove(&window->wanting);
+	list_append(is_urgent ? &grants->urgent : &grants->wanting, &window->wanting);
+}
+
+mtime grants_ask(struct throttle *throttle, struct window *window, mtime now)
+{
+	struct grants *grants = throttle->grants;
+	struct member_window *own = of(window);
+	window_make_latest(throttle, window);
+	if (valid_grant(own, now))
+		return now;
+	if (own->free_at > now) {
+		grants->is_unsure = own->is_unsure;
+		return own->free_at;
+	}
+	grants->is_unsure = own->is_refused = true;
+	want(throttle, own, true, now);
+	return mtime_after(now, grants->is_up ? ASK_AGAIN : ASK_AGAIN_DOWN);
+}
+
+void grants_charge(struct grants *grants, struct window *window, mtime now)
+{
+	struct member_window *own = of(window);
+	struct grant *grant = valid_grant(own, now);
+	(void)grants;
+	assert(grant);
+	if (--grant->left == 0)
+		list_remove(&grant->held);
+	own->used++;
+	if (window->charges == 0 || grant->ends < own->charged_until)
+		own->charged_until = grant->ends;
+}
+
+void grants_end_turn(struct grants *grants, struct window *window, mtime now)
+{
+	struct member_window *own = of(window);
+	bool is_late = now > own->charged_until;
+	if (is_late) {
+		own->late += window->charges;
+		grants->facts.late += window->charges;
+	}
+	if (is_late || list_is_empty(&own->wanting)) {
+		list_remove(&own->wanting);
+		list_append(is_late ? &grants->urgent : &grants->wanting, &own->wanting);
+	}
+}
+
+/* ---------- requests ---------- */
+
+static struct grant *first_held(const struct grants *grants)
+{
+	struct link *first = list_first(&grants->held);
+	return first ? CONTAINER_OF(first, struct grant, held) : NULL;
+}
+
+/* More than there is space for count as used. */
+static void give_back(struct grants *grants, struct grant *grant)
+{
+	if (grant->left > 0 && grants->returned_count < REQUEST_KEYS_MAX)
+		grants->returned[grants->returned_count++] = (struct returned){
+			.key = grant->key, .stamp = grant->stamp, .starts = grant->left};
+	grants->facts.expired += grant->left;
+	grant->left = 0;
+	list_remove(&grant->held);
+}
+
+static void give_back_ended(struct grants *grants, mtime now)
+{
+	struct grant *grant;
+	while ((grant = first_held(grants)) && now >= grant->ends - MARGIN)
+		give_back(grants, grant);
+}
+
+/* As many as were used since it was asked about last, and twice as many if that was too few. */
+static uint32_t needed_by(const struct throttle *throttle, const struct member_window *window)
+{
+	uint32_t limit = throttle->figures.limit, used = window->used;
+	if (window->is_refused)
+		used = used > 0 ? 2 * used : 1;
+	return used < limit ? used : limit;
+}
+
+static void ask_for(struct throttle *throttle, struct member_window *window, mtime now)
+{
+	struct throttle_request *request = &throttle->grants->request;
+	request->keys[request->count++] =
+		(struct wanted){.key = key_of_number(window->window.place.number),
+			.starts = needed_by(throttle, window),
+			.late = window->late};
+	throttle->grants->facts.requested += request->keys[request->count - 1].starts;
+	window->asked_at = now;
+	window->used = window->late = 0;
+	window->is_refused = false;
+	list_remove(&window->wanting);
+}
+
+static void ask_for_all(struct throttle *throttle, struct link *list, mtime now)
+{
+	struct link *first;
+	while (throttle->grants->request.count < REQUEST_KEYS_MAX && (first = list_first(list)))
+		ask_for(throttle, CONTAINER_OF(first, struct member_window, wanting), now);
+}
+
+mtime grants_deadline(const struct throttle *throttle)
+{
+	const struct grants *grants = throttle->grants;
+	mtime lease = lease_of(throttle);
+	if (!grants->is_up)
+		return MTIME_NEVER;
+	if (grants->is_open)
+		return grants->sent_at + grants->request.lease;
+	if (!list_is_empty(&grants->urgent))
+		return grants->sent_at + lease / ROUND_TRIPS;
+	mtime regular = grants->sent_at + lease / 4 * 3;
+	if (!list_is_empty(&grants->wanting) || grants->returned_count > 0)
+		return regular;
+	const struct grant *first = first_held(grants);
+	return first ? mtime_max(first->ends, regular) : MTIME_NEVER;
+}
+
+/* Answers that come too late say nothing; a longer lease lets them come in time. */
+static void lose_request(struct grants *grants)
+{
+	grants->is_open = false;
+	grants->round_trip = mtime_max(grants->round_trip, grants->request.lease / ROUND_TRIPS * 2);
+}
+
+static void fill_request(struct throttle *throttle, const struct shared_figures *figures, mtime now)
+{
+	struct grants *grants = throttle->grants;
+	struct throttle_request *request = &grants->request;
+	request->number++;
+	request->lease = lease_of(throttle);
+	request->figures = *figures;
+	request->leader = grants->facts.leader;
+	request->returned_count = grants->returned_count;
+	memcpy(request->returned, grants->returned,
+		grants->returned_count * sizeof *grants->returned);
+	grants->returned_count = 0;
+	request->count = 0;
+	ask_for_all(throttle, &grants->urgent, now);
+	ask_for_all(throttle, &grants->wanting, now);
+}
+
+const struct throttle_request *grants_request(
+	struct throttle *throttle, const struct shared_figures *figures, bool even_empty, mtime now)
+{
+	struct grants *grants = throttle->grants;
+	if (grants->is_open && now >= grants->sent_at + grants->request.lease)
+		lose_request(grants);
+	if (!grants->is_up || grants->is_open || (!even_empty && now < grants_deadline(throttle)))
+		return NULL;
+	give_back_ended(grants, now);
+	fill_request(throttle, figures, now);
+	grants->sent_at = now;
+	grants->is_open = true;
+	return &grants->request;
+}
+
+bool grants_is_asking(const struct throttle *throttle)
+{
+	return throttle->grants->is_open;
+}
+
+mtime grants_sent_at(const struct throttle *throttle, uint64_t number)
+{
+	const struct grants *grants = throttle->grants;
+	return grants->is_open && number == grants->request.number ? grants->sent_at : MTIME_NEVER;
+}
+
+/* ---------- answers ---------- */
+
+static void measure(struct grants *grants, mtime now)
+{
+	mtime sample = now - grants->sent_at;
+	grants->round_trip = mtime_max(sample, (7 * grants->round_trip + sample) / 8);
+}
+
+static void move_grant(struct grant *to, struct grant *from)
+{
+	*to = *from;
+	list_init(&to->held);
+	if (from->left > 0)
+		list_insert_before(&from->held, &to->held);
+	list_remove(&from->held);
+	from->left = 0;
+}
+
+static void take(struct grants *grants, const struct throttle_answer *answer,
+	const struct granted *granted, struct member_window *window, mtime now)
+{
+	if (granted->starts > 0) {
+		give_back(grants, &window->former);
+		move_grant(&window->former, &window->latest);
+		struct grant *latest = &window->latest;
+		latest->key = granted->key;
+		latest->left = granted->starts;
+		latest->ends = grants->sent_at + grants->request.lease;
+		latest->stamp = answer->stamp;
+		list_append(&grants->held, &latest->held);
+	}
+	window->free_at = granted->wait > 0 ? mtime_after(now, granted->wait) : 0;
+	window->is_unsure = granted->is_unsure;
+}
+
+bool grants_answer(struct throttle *throttle, const struct throttle_answer *answer, mtime now)
+{
+	struct grants *grants = throttle->grants;
+	if (answer->member != grants->request.member ||
+		grants_sent_at(throttle, answer->number) == MTIME_NEVER)
+		return false;
+	grants->is_open = false;
+	measure(grants, now);
+	if (grants->facts.leader != answer->leader)
+		grants->returned_count = 0;
+	grants->in_windows = answer->in_windows;
+	grants->keys_known = answer->keys_known;
+	grants->facts.leader = answer->leader;
+	grants->facts.heard_at = now;
+	for (uint32_t i = 0; i < answer->count; i++) {
+		const struct granted *granted = &answer->keys[i];
+		struct window *window = window_find(throttle, granted->key);
+		grants->facts.received += granted->starts;
+		grants->answered[grants->answers++ % ANSWERS_KEPT] = granted->key;
+		if (window)
+			take(grants, answer, granted, of(window), now);
+		else
+			grants->facts.expired += granted->starts;
+	}
+	return true;
+}
+
+uint64_t grants_answers(const struct grants *grants)
+{
+	return grants->answers;
+}
+
+bool grants_answered_key(const struct grants *grants, uint64_t number, uint64_t *ret_key)
+{
+	if (grants->answers - number > ANSWERS_KEPT)
+		return false;
+	*ret_key = grants->answered[number % ANSWERS_KEPT];
+	return true;
+}
+
+/* ---------- views ---------- */
+
+bool grants_is_unsure(const struct grants *grants)
+{
+	return grants->is_unsure;
+}
+
+mtime grants_wait(const struct window *window, mtime now)
+{
+	const struct member_window *own = CONTAINER_OF(window, const struct member_window, window);
+	return mtime_max(own->free_at - now, 0);
+}
+
+/* What others use of it is not known. */
+uint64_t grants_supply(
+	const struct throttle *throttle, const struct window *window, mtime now, mtime span)
+{
+	uint64_t limit = throttle->figures.limit;
+	mtime left = window ? span - grants_wait(window, now) : span;
+	return left <= 0 ? 0 : limit + limit * (uint64_t)(left / throttle->figures.period);
+}
+
+bool grants_in_windows(const struct grants *grants, uint64_t *ret)
+{
+	if (grants->in_windows == UINT64_MAX)
+		return false;
+	*ret = grants->in_windows;
+	return true;
+}
+
+uint32_t grants_keys(const struct grants *grants)
+{
+	return grants->keys_known;
+}
+
+struct grants_facts grants_facts(const struct throttle *throttle)
+{
+	struct grants_facts facts = throttle->grants->facts;
+	facts.is_up = throttle->grants->is_up;
+	facts.lease = lease_of(throttle);
+	return facts;
+}

@@ -1,0 +1,188 @@
+#include "core/throttle/leader.h"
+
+#include <stdlib.h>
+
+/* Own requests that come back in the time in which one must. */
+#define PROOFS 4
+/* Enough for any period. */
+#define PROOF_EVERY_MAX (5 * MTIME_SECOND)
+/* To count the starts of one takes some 100 ns. */
+#define KEYS_COUNTED_MAX 1000
+#define COUNT_EVERY      MTIME_SECOND
+
+struct leader {
+	struct throttle *rings; /* owned; NULL: it has proved nothing */
+	struct throttle_figures figures;
+	uint64_t hash_seed, member;
+	mtime bound;        /* the longest lease with any figures so far */
+	mtime proved_at;    /* when the own request that came back last was sent */
+	mtime requested_at; /* the first request without a proof; MTIME_NEVER: there is none */
+	mtime latest;       /* the end of all that was granted */
+	mtime counted_at;
+	struct throttle_answer answer;
+};
+
+struct leader *leader_new(
+	const struct throttle_figures *figures, uint64_t hash_seed, uint64_t member)
+{
+	struct leader *leader = calloc(1, sizeof *leader);
+	if (!leader)
+		return NULL;
+	leader->hash_seed = hash_seed;
+	leader->member = member;
+	leader->requested_at = MTIME_NEVER;
+	leader_configure(leader, figures);
+	return leader;
+}
+
+void leader_free(struct leader *leader)
+{
+	if (!leader)
+		return;
+	throttle_free(leader->rings);
+	free(leader);
+}
+
+void leader_resign(struct leader *leader)
+{
+	throttle_free(leader->rings);
+	leader->rings = NULL;
+	leader->requested_at = MTIME_NEVER;
+}
+
+void leader_configure(struct leader *leader, const struct throttle_figures *figures)
+{
+	leader->figures = *figures;
+	leader->bound = mtime_max(leader->bound, lease_bound(figures->period));
+	if (leader->rings)
+		throttle_configure(leader->rings, figures);
+}
+
+/* ---------- does it lead? ---------- */
+
+/* Whoever leads since then may have granted something. */
+static mtime proof_ends(const struct leader *leader)
+{
+	return mtime_after(leader->proved_at, leader->figures.period + leader->bound);
+}
+
+bool leader_is_leading(const struct leader *leader, mtime now)
+{
+	return leader->rings && now < proof_ends(leader);
+}
+
+bool leader_is_silent(const struct leader *leader, mtime now)
+{
+	return leader_is_leading(leader, now) && throttle_is_unsure(leader->rings, now);
+}
+
+static enum rc begin(struct leader *leader, mtime now)
+{
+	struct throttle *rings = throttle_new(&leader->figures, leader->hash_seed);
+	if (!rings)
+		return RC_MEMORY;
+	throttle_missed(rings, now + leader->bound);
+	throttle_free(leader->rings);
+	leader->rings = rings;
+	leader->latest = leader->counted_at = 0;
+	return RC_OK;
+}
+
+enum rc leader_prove(struct leader *leader, mtime sent_at, mtime now)
+{
+	if (!leader_is_leading(leader, now) && begin(leader, now) != RC_OK)
+		return RC_MEMORY;
+	leader->proved_at = sent_at;
+	leader->requested_at = MTIME_NEVER;
+	return RC_OK;
+}
+
+mtime leader_deadline(const struct leader *leader)
+{
+	mtime every = (leader->figures.period + leader->bound) / PROOFS;
+	if (leader->requested_at != MTIME_NEVER)
+		return leader->requested_at;
+	return leader->rings ? leader->proved_at + mtime_min(every, PROOF_EVERY_MAX) : MTIME_NEVER;
+}
+
+/* ---------- answers ---------- */
+
+static void take_back(struct leader *leader, const struct throttle_request *request)
+{
+	for (uint32_t i = 0; i < request->returned_count; i++) {
+		const struct returned *returned = &request->returned[i];
+		throttle_take_back(leader->rings, returned->key, returned->stamp, returned->starts);
+	}
+}
+
+static uint32_t grant(
+	struct leader *leader, const struct wanted *wanted, mtime now, mtime *ret_wait)
+{
+	struct window *window;
+	uint32_t starts = 0;
+	while (starts < wanted->starts && starts < leader->figures.limit) {
+		mtime at = throttle_ask(leader->rings, wanted->key, now, &window);
+		if (at > now) {
+			*ret_wait = at - now;
+			break;
+		}
+		throttle_charge(leader->rings, window, now);
+		starts++;
+	}
+	return starts;
+}
+
+static void answer_key(
+	struct leader *leader, const struct wanted *wanted, bool is_granting, mtime now)
+{
+	struct granted *granted = &leader->answer.keys[leader->answer.count++];
+	*granted = (struct granted){.key = wanted->key};
+	if (!is_granting) {
+		granted->wait = LEASE_MIN;
+		granted->is_unsure = true;
+		return;
+	}
+	granted->starts = grant(leader, wanted, now, &granted->wait);
+	granted->is_unsure = throttle_is_unsure(leader->rings, now);
+}
+
+static void count(struct leader *leader, mtime now)
+{
+	struct throttle_answer *answer = &leader->answer;
+	if (leader->counted_at != 0 && now - leader->counted_at < COUNT_EVERY)
+		return;
+	leader->counted_at = now;
+	if (!throttle_in_windows(leader->rings, now, KEYS_COUNTED_MAX, &answer->in_windows))
+		answer->in_windows = UINT64_MAX;
+	answer->keys_known = throttle_keys(leader->rings);
+}
+
+struct throttle_answer *leader_answer(
+	struct leader *leader, const struct throttle_request *request, mtime now)
+{
+	struct throttle_answer *answer = &leader->answer;
+	bool is_leading = leader_is_leading(leader, now);
+	bool is_granting = is_leading && request->lease <= leader->bound;
+	answer->leader = leader->member;
+	answer->member = request->member;
+	answer->number = request->number;
+	answer->count = 0;
+	if (!is_leading)
+		leader->requested_at = mtime_min(leader->requested_at, now);
+	if (is_leading && request->leader == leader->member)
+		take_back(leader, request);
+	for (uint32_t i = 0; is_leading && i < request->count; i++)
+		if (request->keys[i].late > 0)
+			throttle_restore(
+				leader->rings, request->keys[i].key, request->keys[i].late, now);
+	for (uint32_t i = 0; i < request->count; i++)
+		answer_key(leader, &request->keys[i], is_granting, now);
+	if (is_granting) {
+		leader->latest = mtime_max(leader->latest, now + request->lease);
+		throttle_end_turn(leader->rings, leader->latest);
+		answer->stamp = leader->latest;
+	}
+	if (is_leading)
+		count(leader, now);
+	return answer;
+}

@@ -1,0 +1,136 @@
+#include "core/throttle/member.h"
+
+#include "core/throttle/leader.h"
+
+#include <stdlib.h>
+
+struct member {
+	struct throttle *throttle; /* borrowed */
+	struct leader *leader;     /* owned */
+	uint64_t id;
+	bool is_up;
+	struct shared_figures figures;
+};
+
+struct member *member_new(struct throttle *throttle, uint64_t id)
+{
+	const struct throttle_figures *figures = throttle_figures(throttle);
+	struct member *member = calloc(1, sizeof *member);
+	if (!member)
+		return NULL;
+	member->throttle = throttle;
+	member->id = id;
+	member->figures =
+		(struct shared_figures){.limit = figures->limit, .period = figures->period};
+	member->leader = leader_new(figures, throttle_seed(throttle), id);
+	if (member->leader && grants_init(throttle, id) == RC_OK)
+		return member;
+	member_free(member);
+	return NULL;
+}
+
+void member_free(struct member *member)
+{
+	if (!member)
+		return;
+	leader_free(member->leader);
+	free(member);
+}
+
+void member_up(struct member *member)
+{
+	member->is_up = true;
+	grants_up(member->throttle);
+}
+
+void member_down(struct member *member)
+{
+	member->is_up = false;
+	grants_down(member->throttle);
+	leader_resign(member->leader);
+}
+
+/* ---------- figures ---------- */
+
+static void use(struct member *member, const struct shared_figures *figures, uint32_t max_keys)
+{
+	const struct throttle_figures own = {
+		.limit = figures->limit, .period = figures->period, .max_keys = max_keys};
+	member->figures = *figures;
+	throttle_configure(member->throttle, &own);
+	leader_configure(member->leader, &own);
+}
+
+void member_set(struct member *member, uint32_t limit, mtime period)
+{
+	const struct shared_figures figures = {
+		.version = member->figures.version + 1, .limit = limit, .period = period};
+	use(member, &figures, throttle_figures(member->throttle)->max_keys);
+}
+
+void member_set_max_keys(struct member *member, uint32_t max_keys)
+{
+	struct shared_figures figures = member->figures;
+	use(member, &figures, max_keys);
+}
+
+struct shared_figures member_figures(const struct member *member)
+{
+	return member->figures;
+}
+
+static void adopt(struct member *member, const struct shared_figures *other)
+{
+	use(member, other, throttle_figures(member->throttle)->max_keys);
+}
+
+/* ---------- requests and answers ---------- */
+
+const struct throttle_request *member_request(struct member *member, mtime now)
+{
+	bool must_prove = now >= leader_deadline(member->leader);
+	return grants_request(member->throttle, &member->figures, must_prove, now);
+}
+
+mtime member_deadline(const struct member *member)
+{
+	mtime deadline = grants_deadline(member->throttle);
+	if (!member->is_up || grants_is_asking(member->throttle))
+		return deadline;
+	return mtime_min(deadline, leader_deadline(member->leader));
+}
+
+const struct throttle_answer *member_on_request(
+	struct member *member, const struct throttle_request *request, mtime now)
+{
+	mtime sent_at = MTIME_NEVER;
+	if (!member->is_up)
+		return NULL;
+	if (request->member == member->id)
+		sent_at = grants_sent_at(member->throttle, request->number);
+	if (sent_at != MTIME_NEVER && leader_prove(member->leader, sent_at, now) != RC_OK)
+		return NULL;
+	if (request->figures.version > member->figures.version)
+		adopt(member, &request->figures);
+	struct throttle_answer *answer = leader_answer(member->leader, request, now);
+	answer->figures = member->figures;
+	return answer;
+}
+
+/* Another one leads if it answers. */
+void member_on_answer(struct member *member, const struct throttle_answer *answer, mtime now)
+{
+	if (!grants_answer(member->throttle, answer, now))
+		return;
+	if (answer->leader != member->id)
+		leader_resign(member->leader);
+	if (answer->figures.version >= member->figures.version)
+		adopt(member, &answer->figures);
+}
+
+struct member_facts member_facts(const struct member *member, mtime now)
+{
+	return (struct member_facts){.grants = grants_facts(member->throttle),
+		.is_leading = leader_is_leading(member->leader, now),
+		.is_silent = leader_is_silent(member->leader, now)};
+}

@@ -1,0 +1,60 @@
+/* Of throttle.c and grants.c. */
+#ifndef CORE_THROTTLE_THROTTLE_INTERNAL_H
+#define CORE_THROTTLE_THROTTLE_INTERNAL_H
+
+#include "base/list.h"
+#include "core/number_table.h"
+#include "core/throttle/ring.h"
+#include "core/throttle/throttle.h"
+
+struct window {
+	struct link by_start;  /* in throttle->by_start */
+	struct numbered place; /* in throttle->by_key, by the number of the key */
+	struct link charged;   /* in throttle->charged, if it was since the last turn ended */
+	uint32_t charges;      /* how often */
+	struct ring ring;      /* without a place if the throttle is shared */
+};
+
+struct throttle {
+	struct throttle_figures figures;
+	uint64_t hash_seed;
+	uint64_t starts, delays;
+	uint32_t changes; /* of figures */
+	struct number_table by_key;
+	struct link charged;  /* windows, since the last turn ended */
+	struct link by_start; /* windows, the one whose latest start is the oldest first; before
+				 them those without a start. Shared: by the latest use */
+	/* A longer period can contain starts of keys that were forgotten under a shorter one, so
+	 * each key that comes back has this past. */
+	bool has_forgotten;
+	mtime forgotten_at; /* not before the latest of those */
+	bool has_missed;
+	mtime missed_at;       /* see throttle_missed */
+	struct grants *grants; /* owned; NULL: the starts of this process are all that count */
+};
+
+/* The number of a key in the table: above 0. */
+static inline uint64_t number_of_key(uint64_t key)
+{
+	return key == THROTTLE_NO_KEY ? UINT64_MAX : key;
+}
+
+static inline uint64_t key_of_number(uint64_t number)
+{
+	return number == UINT64_MAX ? THROTTLE_NO_KEY : number;
+}
+
+/* NULL: the key is not remembered. */
+static inline struct window *window_find(const struct throttle *throttle, uint64_t key)
+{
+	struct numbered *found = number_table_find(&throttle->by_key, number_of_key(key));
+	return found ? CONTAINER_OF(found, struct window, place) : NULL;
+}
+
+static inline void window_make_latest(struct throttle *throttle, struct window *window)
+{
+	list_remove(&window->by_start);
+	list_append(&throttle->by_start, &window->by_start);
+}
+
+#endif
