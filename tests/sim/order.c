@@ -187,9 +187,9 @@ void order_begin(struct pool_runtime *runtime)
 	struct hand *hand = &runtime->hand;
 
 	hand->count = 0;
+	order_loose_begin(runtime);
 	if (!order_of(runtime)->is_on)
 		return;
-	order_loose_begin(runtime);
 	memset(hand->held, 0, sizeof hand->held);
 	memset(hand->is_paused, 0, sizeof hand->is_paused);
 	memset(hand->ending, 0, sizeof hand->ending);
