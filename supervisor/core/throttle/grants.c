@@ -21,7 +21,7 @@ struct grant {
 	uint64_t key;
 	uint32_t left; /* starts */
 	mtime ends;    /* they are valid before this */
-	mtime stamp;   /* of the answer */
+	mtime stamp;   /* of the answer; 0: of a leader before the present one */
 };
 
 struct member_window {
@@ -58,6 +58,15 @@ struct grants {
 static struct member_window *of(struct window *window)
 {
 	return CONTAINER_OF(window, struct member_window, window);
+}
+
+static mtime lease_of(const struct throttle *throttle)
+{
+	const struct grants *grants = throttle->grants;
+	mtime bound = lease_bound(throttle->figures.period);
+	if (grants->round_trip == 0)
+		return bound;
+	return mtime_min(mtime_max(ROUND_TRIPS * grants->round_trip, LEASE_MIN), bound);
 }
 
 /* ---------- life ---------- */
@@ -104,6 +113,37 @@ void grants_forget(struct grants *grants, struct window *window)
 	list_remove(&own->wanting);
 }
 
+/* Without this, keys that wait would forget each other, and none would be asked for. What refuses
+ * then is not the limit. */
+mtime grants_keep_until(const struct throttle *throttle, const struct window *window, mtime now)
+{
+	struct grants *grants = throttle->grants;
+	const struct member_window *own = CONTAINER_OF(window, const struct member_window, window);
+	bool is_asked = grants->is_open && own->asked_at == grants->sent_at;
+	bool is_held = own->latest.left > 0 && now < own->latest.ends;
+	bool is_charged = window->charges > 0 || own->late > 0;
+	if (!own->is_refused && !is_asked && !is_held && !is_charged)
+		return 0;
+	grants->is_unsure = true;
+	return mtime_after(now, lease_of(throttle));
+}
+
+/* It is not answered. Late starts are reported again, as one too many does no harm. */
+static void close_request(struct throttle *throttle)
+{
+	struct grants *grants = throttle->grants;
+	grants->is_open = false;
+	for (uint32_t i = 0; i < grants->request.count; i++) {
+		uint32_t late = grants->request.keys[i].late;
+		struct window *window = window_find(throttle, grants->request.keys[i].key);
+		if (late == 0 || !window)
+			continue;
+		of(window)->late += late;
+		list_remove(&of(window)->wanting);
+		list_append(&grants->wanting, &of(window)->wanting);
+	}
+}
+
 void grants_up(struct throttle *throttle)
 {
 	throttle->grants->is_up = true;
@@ -112,19 +152,12 @@ void grants_up(struct throttle *throttle)
 
 void grants_down(struct throttle *throttle)
 {
-	throttle->grants->is_up = throttle->grants->is_open = false;
+	throttle->grants->is_up = false;
+	if (throttle->grants->is_open)
+		close_request(throttle);
 }
 
 /* ---------- tasks ---------- */
-
-static mtime lease_of(const struct throttle *throttle)
-{
-	const struct grants *grants = throttle->grants;
-	mtime bound = lease_bound(throttle->figures.period);
-	if (grants->round_trip == 0)
-		return bound;
-	return mtime_min(mtime_max(ROUND_TRIPS * grants->round_trip, LEASE_MIN), bound);
-}
 
 /* The grant that ends first of those that are valid; NULL: none is. */
 static struct grant *valid_grant(struct member_window *window, mtime now)
@@ -186,7 +219,7 @@ void grants_end_turn(struct grants *grants, struct window *window, mtime now)
 		own->late += window->charges;
 		grants->facts.late += window->charges;
 	}
-	if (is_late || list_is_empty(&own->wanting)) {
+	if (is_late || (own->used > 1 && list_is_empty(&own->wanting))) {
 		list_remove(&own->wanting);
 		list_append(is_late ? &grants->urgent : &grants->wanting, &own->wanting);
 	}
@@ -203,7 +236,8 @@ static struct grant *first_held(const struct grants *grants)
 /* More than there is space for count as used. */
 static void give_back(struct grants *grants, struct grant *grant)
 {
-	if (grant->left > 0 && grants->returned_count < REQUEST_KEYS_MAX)
+	bool is_known = grant->stamp > 0 && grants->returned_count < REQUEST_KEYS_MAX;
+	if (grant->left > 0 && is_known)
 		grants->returned[grants->returned_count++] = (struct returned){
 			.key = grant->key, .stamp = grant->stamp, .starts = grant->left};
 	grants->facts.expired += grant->left;
@@ -218,10 +252,13 @@ static void give_back_ended(struct grants *grants, mtime now)
 		give_back(grants, grant);
 }
 
-/* As many as were used since it was asked about last, and twice as many if that was too few. */
-static uint32_t needed_by(const struct throttle *throttle, const struct member_window *window)
+/* As many as were used in a lease since it was asked about last, and twice as many if that was too
+ * few. */
+static uint32_t needed_by(
+	const struct throttle *throttle, const struct member_window *window, mtime now)
 {
-	uint32_t limit = throttle->figures.limit, used = window->used;
+	mtime lease = lease_of(throttle), span = mtime_max(now - window->asked_at, lease);
+	uint32_t limit = throttle->figures.limit, used = (uint32_t)(window->used * lease / span);
 	if (window->is_refused)
 		used = used > 0 ? 2 * used : 1;
 	return used < limit ? used : limit;
@@ -230,10 +267,11 @@ static uint32_t needed_by(const struct throttle *throttle, const struct member_w
 static void ask_for(struct throttle *throttle, struct member_window *window, mtime now)
 {
 	struct throttle_request *request = &throttle->grants->request;
+	uint32_t late = window->late < THROTTLE_LIMIT_MAX ? window->late : THROTTLE_LIMIT_MAX;
 	request->keys[request->count++] =
 		(struct wanted){.key = key_of_number(window->window.place.number),
-			.starts = needed_by(throttle, window),
-			.late = window->late};
+			.starts = needed_by(throttle, window, now),
+			.late = late};
 	throttle->grants->facts.requested += request->keys[request->count - 1].starts;
 	window->asked_at = now;
 	window->used = window->late = 0;
@@ -266,9 +304,11 @@ mtime grants_deadline(const struct throttle *throttle)
 }
 
 /* Answers that come too late say nothing; a longer lease lets them come in time. */
-static void lose_request(struct grants *grants)
+static void lose_request(struct throttle *throttle)
 {
-	grants->is_open = false;
+	struct grants *grants = throttle->grants;
+	close_request(throttle);
+	grants->facts.unanswered++;
 	grants->round_trip = mtime_max(grants->round_trip, grants->request.lease / ROUND_TRIPS * 2);
 }
 
@@ -294,7 +334,7 @@ const struct throttle_request *grants_request(
 {
 	struct grants *grants = throttle->grants;
 	if (grants->is_open && now >= grants->sent_at + grants->request.lease)
-		lose_request(grants);
+		lose_request(throttle);
 	if (!grants->is_up || grants->is_open || (!even_empty && now < grants_deadline(throttle)))
 		return NULL;
 	give_back_ended(grants, now);
@@ -350,6 +390,18 @@ static void take(struct grants *grants, const struct throttle_answer *answer,
 	window->is_unsure = granted->is_unsure;
 }
 
+/* Its stamps mean nothing to another one, whose clock is another one, too. */
+static void change_leader(struct grants *grants, uint64_t leader)
+{
+	struct link *link = grants->held.next;
+	if (grants->facts.leader == leader)
+		return;
+	grants->facts.leader = leader;
+	grants->returned_count = 0;
+	for (; link != &grants->held; link = link->next)
+		CONTAINER_OF(link, struct grant, held)->stamp = 0;
+}
+
 bool grants_answer(struct throttle *throttle, const struct throttle_answer *answer, mtime now)
 {
 	struct grants *grants = throttle->grants;
@@ -358,12 +410,11 @@ bool grants_answer(struct throttle *throttle, const struct throttle_answer *answ
 		return false;
 	grants->is_open = false;
 	measure(grants, now);
-	if (grants->facts.leader != answer->leader)
-		grants->returned_count = 0;
+	change_leader(grants, answer->leader);
 	grants->in_windows = answer->in_windows;
 	grants->keys_known = answer->keys_known;
-	grants->facts.leader = answer->leader;
 	grants->facts.heard_at = now;
+	grants->facts.unanswered = 0;
 	for (uint32_t i = 0; i < answer->count; i++) {
 		const struct granted *granted = &answer->keys[i];
 		struct window *window = window_find(throttle, granted->key);
@@ -430,5 +481,6 @@ struct grants_facts grants_facts(const struct throttle *throttle)
 	struct grants_facts facts = throttle->grants->facts;
 	facts.is_up = throttle->grants->is_up;
 	facts.lease = lease_of(throttle);
+	facts.requests = throttle->grants->request.number;
 	return facts;
 }

@@ -19,6 +19,8 @@ struct grants_facts {
 	uint64_t leader;
 	uint64_t requested, received, expired; /* starts */
 	uint64_t late;                         /* that happened after their lease */
+	uint64_t requests;                     /* so many were sent */
+	uint32_t unanswered;                   /* requests in a row that were lost */
 };
 
 /* From the start on, the throttle is shared by the supervisors of this member's broker. It must
@@ -46,6 +48,8 @@ struct grants_facts grants_facts(const struct throttle *);
 
 struct window *grants_window_new(struct grants *);
 void grants_forget(struct grants *, struct window *);
+/* The window may be forgotten for another key: now, or not before then. */
+mtime grants_keep_until(const struct throttle *, const struct window *, mtime now);
 /* As throttle_ask. */
 mtime grants_ask(struct throttle *, struct window *, mtime now);
 void grants_charge(struct grants *, struct window *, mtime now);

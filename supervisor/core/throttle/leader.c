@@ -4,8 +4,16 @@
 
 /* Own requests that come back in the time in which one must. */
 #define PROOFS 4
+/* In its silence, this time is at most so long. */
+#define SILENT_TRUST_MAX (2 * MTIME_SECOND)
 /* Enough for any period. */
 #define PROOF_EVERY_MAX (5 * MTIME_SECOND)
+/* After the end of a lease, what was not used of it has come back. */
+#define RETURNS_WITHIN (5 * MTIME_MS)
+/* So many starts take some milliseconds. What a request asks for beyond that waits for the next. No
+ * honest member has as many late ones. */
+#define STARTS_A_REQUEST_MAX 100000
+#define LATE_A_KEY_MAX       100000
 /* To count the starts of one takes some 100 ns. */
 #define KEYS_COUNTED_MAX 1000
 #define COUNT_EVERY      MTIME_SECOND
@@ -14,8 +22,8 @@ struct leader {
 	struct throttle *rings; /* owned; NULL: it has proved nothing */
 	struct throttle_figures figures;
 	uint64_t hash_seed, member;
-	mtime bound;        /* the longest lease with any figures so far */
 	mtime proved_at;    /* when the own request that came back last was sent */
+	mtime proof_ends;   /* unless another one comes back before */
 	mtime requested_at; /* the first request without a proof; MTIME_NEVER: there is none */
 	mtime latest;       /* the end of all that was granted */
 	mtime counted_at;
@@ -53,22 +61,17 @@ void leader_resign(struct leader *leader)
 void leader_configure(struct leader *leader, const struct throttle_figures *figures)
 {
 	leader->figures = *figures;
-	leader->bound = mtime_max(leader->bound, lease_bound(figures->period));
+	leader->proof_ends =
+		mtime_min(leader->proof_ends, mtime_after(leader->proved_at, figures->period));
 	if (leader->rings)
 		throttle_configure(leader->rings, figures);
 }
 
 /* ---------- does it lead? ---------- */
 
-/* Whoever leads since then may have granted something. */
-static mtime proof_ends(const struct leader *leader)
-{
-	return mtime_after(leader->proved_at, leader->figures.period + leader->bound);
-}
-
 bool leader_is_leading(const struct leader *leader, mtime now)
 {
-	return leader->rings && now < proof_ends(leader);
+	return leader->rings && now < leader->proof_ends;
 }
 
 bool leader_is_silent(const struct leader *leader, mtime now)
@@ -76,14 +79,23 @@ bool leader_is_silent(const struct leader *leader, mtime now)
 	return leader_is_leading(leader, now) && throttle_is_unsure(leader->rings, now);
 }
 
+/* Whoever leads after a proof has granted nothing for so long. In the silence that is not certain:
+ * an old leader may have come back meanwhile. */
+static mtime trust(const struct leader *leader, mtime now)
+{
+	mtime period = leader->figures.period;
+	return leader_is_silent(leader, now) ? mtime_min(period / 2, SILENT_TRUST_MAX) : period;
+}
+
 static enum rc begin(struct leader *leader, mtime now)
 {
 	struct throttle *rings = throttle_new(&leader->figures, leader->hash_seed);
 	if (!rings)
 		return RC_MEMORY;
-	throttle_missed(rings, now + leader->bound);
+	throttle_missed(rings, now + LEASE_MAX);
 	throttle_free(leader->rings);
 	leader->rings = rings;
+	leader->proof_ends = MTIME_NEVER;
 	leader->latest = leader->counted_at = 0;
 	return RC_OK;
 }
@@ -93,13 +105,14 @@ enum rc leader_prove(struct leader *leader, mtime sent_at, mtime now)
 	if (!leader_is_leading(leader, now) && begin(leader, now) != RC_OK)
 		return RC_MEMORY;
 	leader->proved_at = sent_at;
+	leader->proof_ends = mtime_after(sent_at, trust(leader, now));
 	leader->requested_at = MTIME_NEVER;
 	return RC_OK;
 }
 
 mtime leader_deadline(const struct leader *leader)
 {
-	mtime every = (leader->figures.period + leader->bound) / PROOFS;
+	mtime every = (leader->proof_ends - leader->proved_at) / PROOFS;
 	if (leader->requested_at != MTIME_NEVER)
 		return leader->requested_at;
 	return leader->rings ? leader->proved_at + mtime_min(every, PROOF_EVERY_MAX) : MTIME_NEVER;
@@ -115,15 +128,34 @@ static void take_back(struct leader *leader, const struct throttle_request *requ
 	}
 }
 
-static uint32_t grant(
-	struct leader *leader, const struct wanted *wanted, mtime now, mtime *ret_wait)
+static void add_late(struct leader *leader, const struct throttle_request *request, mtime now)
+{
+	for (uint32_t i = 0; i < request->count; i++) {
+		uint32_t late = request->keys[i].late;
+		if (late > LATE_A_KEY_MAX)
+			late = LATE_A_KEY_MAX;
+		if (late > 0)
+			throttle_restore(leader->rings, request->keys[i].key, late, now);
+	}
+}
+
+/* A start that is granted and may still be used may also come back, so it is worth asking again
+ * when its lease has ended. */
+static mtime ask_again_at(const struct leader *leader, uint64_t key, mtime at, mtime now)
+{
+	mtime latest = throttle_latest(leader->rings, key);
+	return latest > now ? mtime_min(at, latest + RETURNS_WITHIN) : at;
+}
+
+static uint32_t grant(struct leader *leader, const struct wanted *wanted, uint32_t most, mtime now,
+	mtime *ret_wait)
 {
 	struct window *window;
 	uint32_t starts = 0;
-	while (starts < wanted->starts && starts < leader->figures.limit) {
+	while (starts < wanted->starts && starts < most) {
 		mtime at = throttle_ask(leader->rings, wanted->key, now, &window);
 		if (at > now) {
-			*ret_wait = at - now;
+			*ret_wait = ask_again_at(leader, wanted->key, at, now) - now;
 			break;
 		}
 		throttle_charge(leader->rings, window, now);
@@ -132,18 +164,20 @@ static uint32_t grant(
 	return starts;
 }
 
-static void answer_key(
-	struct leader *leader, const struct wanted *wanted, bool is_granting, mtime now)
+/* Grant as many as that. Return how many it granted. */
+static uint32_t answer_key(struct leader *leader, const struct wanted *wanted, uint32_t most,
+	bool is_granting, mtime now)
 {
 	struct granted *granted = &leader->answer.keys[leader->answer.count++];
 	*granted = (struct granted){.key = wanted->key};
 	if (!is_granting) {
 		granted->wait = LEASE_MIN;
 		granted->is_unsure = true;
-		return;
+		return 0;
 	}
-	granted->starts = grant(leader, wanted, now, &granted->wait);
+	granted->starts = grant(leader, wanted, most, now, &granted->wait);
 	granted->is_unsure = throttle_is_unsure(leader->rings, now);
+	return granted->starts;
 }
 
 static void count(struct leader *leader, mtime now)
@@ -162,22 +196,22 @@ struct throttle_answer *leader_answer(
 {
 	struct throttle_answer *answer = &leader->answer;
 	bool is_leading = leader_is_leading(leader, now);
-	bool is_granting = is_leading && request->lease <= leader->bound;
+	bool is_granting = is_leading && request->lease <= LEASE_MAX;
 	answer->leader = leader->member;
 	answer->member = request->member;
 	answer->number = request->number;
 	answer->count = 0;
+	uint32_t starts = 0;
 	if (!is_leading)
 		leader->requested_at = mtime_min(leader->requested_at, now);
 	if (is_leading && request->leader == leader->member)
 		take_back(leader, request);
-	for (uint32_t i = 0; is_leading && i < request->count; i++)
-		if (request->keys[i].late > 0)
-			throttle_restore(
-				leader->rings, request->keys[i].key, request->keys[i].late, now);
+	if (is_leading)
+		add_late(leader, request, now);
 	for (uint32_t i = 0; i < request->count; i++)
-		answer_key(leader, &request->keys[i], is_granting, now);
-	if (is_granting) {
+		starts += answer_key(
+			leader, &request->keys[i], STARTS_A_REQUEST_MAX - starts, is_granting, now);
+	if (starts > 0) {
 		leader->latest = mtime_max(leader->latest, now + request->lease);
 		throttle_end_turn(leader->rings, leader->latest);
 		answer->stamp = leader->latest;

@@ -3,11 +3,17 @@
  * until requests come. A granted start counts as late as its lease ends: whenever it is used, no
  * window has too many.
  *
- * Nothing tells a process that another one has become the active consumer. So a leader believes
- * only its own requests: when two of them come back to it, and the time from sending the first to
- * receiving the second is shorter than `period` and a lease, then whoever led meanwhile was new and
- * has granted nothing. A new leader grants nothing for that long, from the moment when its own
- * request came back: by then all that was granted before has ended. */
+ * Nothing tells a process that another one has become the active consumer, so a leader believes
+ * only its own requests. One that begins grants nothing for `period` and LEASE_MAX from the moment
+ * when its own request came back: by then all starts that others had granted are out of the window.
+ * Afterwards it leads as long as its own requests come back, each within `period` from the moment
+ * when the one before was sent. A leader that began in between is silent until later than that,
+ * and what was sent to it before it lost the role has then outlived its lease: it has granted
+ * nothing that can be used. It has no such certainty in its own silence, because a leader from
+ * before may get the role back, go on with what it knows, and lose it again. So it must prove
+ * itself more often then, and a gap that is long enough for that begins the silence again. What is
+ * left: a former leader gets the role back and loses it again within half of the period (two
+ * seconds at most), and neither of the two learns of it. */
 #ifndef CORE_THROTTLE_LEADER_H
 #define CORE_THROTTLE_LEADER_H
 

@@ -9,6 +9,7 @@ struct member {
 	struct leader *leader;     /* owned */
 	uint64_t id;
 	bool is_up;
+	bool has_news; /* an operator's figures, which the leader may not know */
 	struct shared_figures figures;
 };
 
@@ -40,6 +41,7 @@ void member_free(struct member *member)
 void member_up(struct member *member)
 {
 	member->is_up = true;
+	member->has_news = member->figures.version > 0;
 	grants_up(member->throttle);
 }
 
@@ -63,9 +65,12 @@ static void use(struct member *member, const struct shared_figures *figures, uin
 
 void member_set(struct member *member, uint32_t limit, mtime period)
 {
-	const struct shared_figures figures = {
-		.version = member->figures.version + 1, .limit = limit, .period = period};
+	uint64_t version = member->figures.version;
+	const struct shared_figures figures = {.version = version + (version < SHARED_VERSION_MAX),
+		.limit = limit,
+		.period = period};
 	use(member, &figures, throttle_figures(member->throttle)->max_keys);
+	member->has_news = true;
 }
 
 void member_set_max_keys(struct member *member, uint32_t max_keys)
@@ -89,7 +94,8 @@ static void adopt(struct member *member, const struct shared_figures *other)
 const struct throttle_request *member_request(struct member *member, mtime now)
 {
 	bool must_prove = now >= leader_deadline(member->leader);
-	return grants_request(member->throttle, &member->figures, must_prove, now);
+	return grants_request(
+		member->throttle, &member->figures, must_prove || member->has_news, now);
 }
 
 mtime member_deadline(const struct member *member)
@@ -97,6 +103,8 @@ mtime member_deadline(const struct member *member)
 	mtime deadline = grants_deadline(member->throttle);
 	if (!member->is_up || grants_is_asking(member->throttle))
 		return deadline;
+	if (member->has_news)
+		return 0;
 	return mtime_min(deadline, leader_deadline(member->leader));
 }
 
@@ -106,12 +114,12 @@ const struct throttle_answer *member_on_request(
 	mtime sent_at = MTIME_NEVER;
 	if (!member->is_up)
 		return NULL;
+	if (request->figures.version > member->figures.version)
+		adopt(member, &request->figures);
 	if (request->member == member->id)
 		sent_at = grants_sent_at(member->throttle, request->number);
 	if (sent_at != MTIME_NEVER && leader_prove(member->leader, sent_at, now) != RC_OK)
 		return NULL;
-	if (request->figures.version > member->figures.version)
-		adopt(member, &request->figures);
 	struct throttle_answer *answer = leader_answer(member->leader, request, now);
 	answer->figures = member->figures;
 	return answer;
@@ -124,8 +132,10 @@ void member_on_answer(struct member *member, const struct throttle_answer *answe
 		return;
 	if (answer->leader != member->id)
 		leader_resign(member->leader);
-	if (answer->figures.version >= member->figures.version)
-		adopt(member, &answer->figures);
+	if (answer->figures.version < member->figures.version)
+		return;
+	adopt(member, &answer->figures);
+	member->has_news = false;
 }
 
 struct member_facts member_facts(const struct member *member, mtime now)

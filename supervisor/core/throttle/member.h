@@ -23,7 +23,7 @@ struct shared_figures member_figures(const struct member *);
 
 /* The request to send now, which expires after its lease; NULL: none. Valid until the next call. */
 const struct throttle_request *member_request(struct member *, mtime now);
-/* When to call member_request; MTIME_NEVER: only after events. */
+/* When to call member_request, which may be in the past; MTIME_NEVER: only after events. */
 mtime member_deadline(const struct member *);
 /* A request came from the queue. The answer to send now; NULL: none. Valid until the next call. */
 const struct throttle_answer *member_on_request(

@@ -17,6 +17,10 @@
 #define LEASES_OF_PERIOD 10 /* it is at most this part of the period */
 /* The shortest one of a shared throttle. */
 #define SHARED_PERIOD_MIN (500 * MTIME_MS)
+/* The longest one: that of any throttle. */
+#define SHARED_PERIOD_MAX (365 * 24 * 60 * MTIME_MINUTE)
+/* Of figures: counted up from here, it still does not overflow. */
+#define SHARED_VERSION_MAX ((UINT64_C(1) << 53) - 1)
 
 struct shared_figures {
 	uint64_t version; /* 0: as configured */

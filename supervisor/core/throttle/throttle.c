@@ -31,10 +31,10 @@ static struct window *oldest(const struct throttle *throttle)
 
 static void forget(struct throttle *throttle, struct window *window)
 {
-	mtime latest;
+	mtime latest = window->ring.forgotten_at; /* if its starts were taken back */
 	if (throttle->grants)
 		grants_forget(throttle->grants, window);
-	if (ring_latest(&window->ring, &latest)) {
+	if (ring_latest(&window->ring, &latest) || window->ring.has_forgotten) {
 		throttle->forgotten_at = mtime_max(throttle->forgotten_at, latest);
 		throttle->has_forgotten = true;
 	}
@@ -76,10 +76,13 @@ uint32_t throttle_changes(const struct throttle *throttle)
 
 /* ---------- windows ---------- */
 
-/* When the latest start of the window is out of it; 0: it had none, or a leader knows. */
-static mtime empty_at(const struct throttle *throttle, const struct window *window)
+/* When the latest start of the window is out of it; 0: it had none. Shared: when to look again
+ * whether it is in use. */
+static mtime empty_at(const struct throttle *throttle, const struct window *window, mtime now)
 {
 	mtime latest;
+	if (throttle->grants)
+		return grants_keep_until(throttle, window, now);
 	if (!ring_latest(&window->ring, &latest))
 		return 0;
 	return mtime_after(latest, throttle->figures.period);
@@ -90,7 +93,7 @@ static mtime empty_at(const struct throttle *throttle, const struct window *wind
 static mtime make_space(struct throttle *throttle, mtime now)
 {
 	while (throttle->by_key.count >= throttle->figures.max_keys) {
-		mtime at = empty_at(throttle, oldest(throttle));
+		mtime at = empty_at(throttle, oldest(throttle), now);
 		if (at > now)
 			return at;
 		forget(throttle, oldest(throttle));
@@ -186,6 +189,13 @@ bool throttle_is_unsure(const struct throttle *throttle, mtime now)
 uint64_t throttle_seed(const struct throttle *throttle)
 {
 	return throttle->hash_seed;
+}
+
+mtime throttle_latest(const struct throttle *throttle, uint64_t key)
+{
+	const struct window *window = window_find(throttle, key);
+	mtime at;
+	return window && ring_latest(&window->ring, &at) ? at : 0;
 }
 
 void throttle_each_charged(const struct throttle *throttle,

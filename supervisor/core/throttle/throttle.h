@@ -65,6 +65,8 @@ bool throttle_is_unsure(const struct throttle *, mtime now);
 uint64_t throttle_seed(const struct throttle *);
 /* Of the starts that throttle_end_turn dated at this very time, so many did not happen. */
 void throttle_take_back(struct throttle *, uint64_t key, mtime at, uint32_t starts);
+/* When the latest start of the key was, which may be in the future; 0: none is known. */
+mtime throttle_latest(const struct throttle *, uint64_t key);
 /* Call on_charged for each key that was charged since the last throttle_end_turn, with how often.
  */
 void throttle_each_charged(const struct throttle *,
