@@ -78,10 +78,12 @@ void check_throttle(struct draft *draft, const struct config_throttle *throttles
 	check_is_given(draft, "limit");
 	check_is_given(draft, "period");
 	check_name(draft, throttles, count);
-	if (throttle->scope == CONFIG_SCOPE_CLUSTER)
-		problems_add(draft->problems, draft_place(draft, "scope"),
-			"%sscope is cluster, which is not built yet; with scope: supervisor each "
-			"supervisor counts its own starts, so give each its share of the limit",
+	if (throttle->scope == CONFIG_SCOPE_CLUSTER && throttle->period > 0 &&
+		throttle->period < CONFIG_SHARED_PERIOD_MIN)
+		problems_add(draft->problems, draft_place(draft, "period"),
+			"%speriod is below 500ms, which is too short for scope: cluster, as the "
+			"supervisors ask each other through the broker; a longer period with a "
+			"higher limit, or scope: supervisor, is needed",
 			draft->prefix);
 	check_key(draft, throttle);
 }

@@ -16,6 +16,7 @@
 #define CONFIG_THROTTLE_LIMIT_MAX 1000000
 #define CONFIG_THROTTLE_KEYS_MAX  1000000
 #define CONFIG_PERIOD_MIN         MTIME_MS
+#define CONFIG_SHARED_PERIOD_MIN  (500 * MTIME_MS) /* with scope: cluster */
 #define CONFIG_PERIOD_MAX         (365 * 24 * 60 * MTIME_MINUTE)
 /* Bytes that the starts of all throttles may take. */
 #define CONFIG_THROTTLES_MEMORY ((uint64_t)64 * 1024 * 1024)

@@ -821,7 +821,11 @@ static const struct setting throttle_settings[] = {
 		.choices = throttle_scopes,
 		.fallback = "supervisor",
 		.help = "Whose starts count together. supervisor: those of this one, so with three "
-			"supervisors there may be three times as many. cluster is not built yet."},
+			"supervisors there may be three times as many. cluster: those of all "
+			"supervisors of the broker's vhost that have a throttle of this name, which "
+			"ask each other through the queue wpool.throttle.NAME: `period` is at least "
+			"500ms then, a task may wait for an answer, and for `period` while another "
+			"supervisor takes over. The limits of all must be the same, and `key`."},
 	{.key = "key",
 		.type = SETTING_TEXT,
 		.offset = THROTTLE(key),

@@ -11,6 +11,7 @@
 
 /* A name that differs in more letters is another name, not a misspelling. */
 enum { TYPO_DISTANCE_MAX = 2 };
+#define SHARED_PERIOD_WARNED (10 * MTIME_MINUTE)
 
 static const struct text prefix = {"WPOOL_", 6};
 
@@ -258,6 +259,27 @@ static void add_unused_throttles(const struct config *config, struct problems *p
 	}
 }
 
+/* With another leader nothing starts until all that the one before may have granted is over. */
+static void add_long_silences(const struct config *config, struct problems *problems)
+{
+	for (size_t i = 0; i < config->throttle_count; i++) {
+		const struct config_throttle *throttle = &config->throttles[i];
+		struct buf period;
+		if (throttle->scope != CONFIG_SCOPE_CLUSTER ||
+			throttle->period <= SHARED_PERIOD_WARNED)
+			continue;
+		buf_init(&period, 64);
+		quantity_append_duration(&period, throttle->period);
+		problems_add_warning(problems, throttle->line,
+			"throttles[%zu]: with scope: cluster, no task of %s starts for its period "
+			"(%.*s) when the supervisor that leads it ends: the next one does not know "
+			"what was started",
+			i, throttle->name, TEXT_ARGS(buf_text(&period)));
+		problems->memory |= period.failed;
+		buf_release(&period);
+	}
+}
+
 /* What waits for it stays unacked. */
 static void add_long_throttle(
 	const struct config *config, size_t i, const char *name, struct problems *problems)
@@ -285,6 +307,7 @@ static void add_long_throttle(
 void warnings_add_throttles(const struct config *config, struct problems *problems)
 {
 	add_unused_throttles(config, problems);
+	add_long_silences(config, problems);
 	for (size_t i = 0; i < config->pool_count; i++) {
 		char **names = config->pools[i].throttle;
 		for (size_t j = 0; names && names[j]; j++)

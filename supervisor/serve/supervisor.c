@@ -12,7 +12,7 @@
 #include "os/source_watch.h"
 #include "runtime/reload.h"
 #include "runtime/runtime_shared.h"
-#include "runtime/throttles/throttles.h"
+#include "runtime/throttles/throttle_link.h"
 #include "serve/signals.h"
 #include "serve/systemd.h"
 
@@ -33,6 +33,7 @@ struct supervisor {
 	struct starts starts;  /* of workers, in all pools */
 	uint64_t last_task_id; /* in all pools */
 	struct throttles throttles;
+	struct throttle_link *throttle_link; /* owned */
 	struct pool_set pool_set;
 	struct broker_links broker_links;
 	struct api_publisher *api_publisher; /* owned */
@@ -114,6 +115,7 @@ static void leave(struct supervisor *supervisor)
 	api_publisher_close(supervisor->api_publisher);
 	own_commands_close(supervisor->own_commands);
 	broker_links_close(&supervisor->broker_links);
+	throttle_link_close(supervisor->throttle_link);
 }
 
 static void on_stop_limit(struct ev_loop *loop, struct ev_timer *timer, int events)
@@ -271,6 +273,8 @@ static void arm_deadline(struct supervisor *supervisor)
 
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
 		deadline = mtime_min(deadline, pool_runtime_deadline(runtime));
+	deadline = mtime_min(
+		deadline, mtime_after(clock_now(), throttle_link_wait(supervisor->throttle_link)));
 	if (deadline == MTIME_NEVER)
 		ev_timer_stop(loop, &supervisor->deadline);
 	else
@@ -287,10 +291,12 @@ static void run_loop(struct supervisor *supervisor)
 			reload_sweep(&supervisor->reload); /* pools that were replaced */
 		leave_when_quiet(supervisor);
 		broker_links_flush(&supervisor->broker_links);
+		throttle_link_turn(supervisor->throttle_link);
 		api_publisher_flush(supervisor->api_publisher);
 		systemd_turn(&supervisor->systemd);
 		if (supervisor->phase == LEAVING &&
 			broker_links_are_closed(&supervisor->broker_links) &&
+			throttle_link_is_closed(supervisor->throttle_link) &&
 			api_publisher_is_closed(supervisor->api_publisher))
 			return;
 		arm_deadline(supervisor);
@@ -314,11 +320,13 @@ static bool open_pools(struct supervisor *supervisor)
 	supervisor->broker_links.pool_set = &supervisor->pool_set;
 	if (!broker_links_open(&supervisor->broker_links, supervisor->tools.loop, config))
 		return false;
+	supervisor->throttle_link = throttle_link_new(
+		supervisor->tools.loop, &supervisor->broker_links.shared, &supervisor->throttles);
 	supervisor->api_publisher =
 		api_publisher_new(supervisor->tools.loop, &supervisor->broker_links.shared);
 	supervisor->own_commands =
 		own_commands_new(supervisor->tools.loop, supervisor->tools.reaper, OWN_PROGRAM);
-	return supervisor->api_publisher && supervisor->own_commands;
+	return supervisor->throttle_link && supervisor->api_publisher && supervisor->own_commands;
 }
 
 /* The control API and systemd. A failure is logged and does not keep the supervisor from serving.
@@ -433,6 +441,7 @@ int supervisor_run(
 	systemd_close(&supervisor.systemd);
 	api_publisher_free(supervisor.api_publisher);
 	own_commands_free(supervisor.own_commands);
+	throttle_link_free(supervisor.throttle_link);
 	broker_links_release(&supervisor.broker_links);
 	pool_set_release(&supervisor.pool_set);
 	throttles_release(&supervisor.throttles);

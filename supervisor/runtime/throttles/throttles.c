@@ -1,6 +1,10 @@
 #include "runtime/throttles/throttles.h"
 
+#include "base/keyed_hash.h"
 #include "base/log.h"
+#include "broker/throttle/throttle_channel.h"
+#include "config/value/quantity.h"
+#include "core/throttle/member.h"
 #include "core/throttle/throttling.h"
 #include "os/clock.h"
 #include "os/random_id.h"
@@ -17,12 +21,16 @@
 /* Ten years, as microseconds: longer than any period. */
 #define ORIGIN          (3650 * 24 * 60 * MTIME_MINUTE)
 #define KEYS_LOGGED_MAX 10000
+/* Requests in a row: one is lost now and then. */
+#define UNANSWERED_MAX 3
 
 _Static_assert(CONFIG_POOL_THROTTLES_MAX == PASSES_MAX, "throttle");
 _Static_assert(CONFIG_THROTTLE_LIMIT_MAX == THROTTLE_LIMIT_MAX, "throttles.limit");
 _Static_assert(CONFIG_THROTTLE_KEYS_MAX == THROTTLE_KEYS_MAX, "throttles.max_keys");
 _Static_assert(THROTTLING_SILENCE_MAX >= THROTTLES_WAIT, "tasks wait in that silence");
 _Static_assert(CONFIG_PERIOD_MAX < ORIGIN, "throttles.period");
+_Static_assert(CONFIG_PERIOD_MAX == SHARED_PERIOD_MAX, "throttles.period");
+_Static_assert(CONFIG_SHARED_PERIOD_MIN == SHARED_PERIOD_MIN, "throttles.period");
 
 mtime throttles_now(void)
 {
@@ -80,6 +88,8 @@ static void free_named(struct named_throttle *named)
 {
 	if (!named)
 		return;
+	throttle_channel_free(named->channel);
+	member_free(named->member);
 	throttle_log_close(named->log);
 	throttle_free(named->throttle);
 	free(named->name);
@@ -130,6 +140,42 @@ static void forget_records(const struct throttles *throttles, const struct named
 	}
 }
 
+static void log_of_channel(void *ctx, enum log_level level, const char *message)
+{
+	const struct named_throttle *named = ctx;
+
+	log_line(level, (struct log_origin){.slot = -1}, "throttle %s: %s", named->name, message);
+}
+
+/* As random as the kernel can make it; all processes have another one. */
+static uint64_t random_member(void)
+{
+	char id[RANDOM_ID_SIZE];
+	uint64_t member;
+
+	random_id_make(id);
+	member = keyed_hash(0, text_from(id));
+	return member > 0 ? member : 1;
+}
+
+/* Its keys have the same numbers at all supervisors. False: out of memory. */
+static bool set_up_shared(struct throttles *throttles, struct named_throttle *named)
+{
+	struct text name = text_from(named->name);
+
+	forget_records(throttles, named);
+	named->channel_log = (struct channel_log){.on_log_line = log_of_channel, .ctx = named};
+	named->throttle = throttle_new(&named->configured, keyed_hash(0, name));
+	if (!named->throttle)
+		return false;
+	named->member = member_new(named->throttle, random_member());
+	if (!named->member)
+		return false;
+	named->channel = throttle_channel_new(
+		named->member, name, &named->channel_log, (uint32_t)random_id_seed());
+	return named->channel;
+}
+
 /* False: out of memory. */
 static bool set_up_throttle(struct throttles *throttles, struct named_throttle *named)
 {
@@ -159,6 +205,12 @@ static bool set_up_throttle(struct throttles *throttles, struct named_throttle *
 	return true;
 }
 
+static bool set_up(struct throttles *throttles, struct named_throttle *named)
+{
+	return named->scope == CONFIG_SCOPE_CLUSTER ? set_up_shared(throttles, named)
+						    : set_up_throttle(throttles, named);
+}
+
 static struct named_throttle *make_named(
 	struct throttles *throttles, const struct config_throttle *config)
 {
@@ -171,7 +223,7 @@ static struct named_throttle *make_named(
 	named->when_exceeded = config->when_exceeded;
 	named->name = strdup(config->name);
 	named->key = config->key ? strdup(config->key) : NULL;
-	if (named->name && (named->key || !config->key) && set_up_throttle(throttles, named))
+	if (named->name && (named->key || !config->key) && set_up(throttles, named))
 		return named;
 	free_named(named);
 	return NULL;
@@ -222,13 +274,18 @@ void throttles_release(struct throttles *throttles)
 
 /* ---------- pools ---------- */
 
-/* The starts by another key say nothing. */
+static bool counts_as(const struct named_throttle *named, const struct config_throttle *config)
+{
+	return are_same(named->key, config->key) && named->scope == config->scope;
+}
+
+/* The starts by another key, or of another scope, say nothing. */
 static struct named_throttle *find_as_defined(
 	const struct throttles *throttles, const struct config_throttle *config)
 {
 	struct named_throttle *named = throttles_find(throttles, text_from(config->name));
 
-	return named && are_same(named->key, config->key) ? named : NULL;
+	return named && counts_as(named, config) ? named : NULL;
 }
 
 /* A pool that drains uses it, and meanwhile another key was configured: it is the latest again. */
@@ -236,7 +293,7 @@ static bool find_again(struct throttles *throttles, const struct config_throttle
 {
 	for (size_t i = 0; i < throttles->count; i++) {
 		struct named_throttle *named = throttles->list[i];
-		if (strcmp(named->name, config->name) != 0 || !are_same(named->key, config->key))
+		if (strcmp(named->name, config->name) != 0 || !counts_as(named, config))
 			continue;
 		memmove(&throttles->list[i], &throttles->list[i + 1],
 			(throttles->count - i - 1) * sizeof *throttles->list);
@@ -361,6 +418,40 @@ void throttles_count(struct throttles *throttles, const struct notice *notice)
 	}
 }
 
+/* ---------- leaders ---------- */
+
+enum throttle_leader throttles_leader(const struct named_throttle *named)
+{
+	struct member_facts facts = member_facts(named->member, throttles_now());
+
+	if (facts.is_leading)
+		return THROTTLE_LEADER_HERE;
+	if (!facts.grants.is_up || facts.grants.unanswered >= UNANSWERED_MAX)
+		return THROTTLE_LEADER_NONE;
+	return facts.grants.heard_at == MTIME_NEVER ? THROTTLE_LEADER_UNKNOWN
+						    : THROTTLE_LEADER_ELSEWHERE;
+}
+
+const char *throttle_leader_name(enum throttle_leader leader)
+{
+#define X(leader, text) [leader] = (text),
+	static const char *const names[] = {THROTTLE_LEADERS(X)};
+#undef X
+
+	return names[leader];
+}
+
+const char *throttles_without_leader(
+	const struct throttles *throttles, const struct pool_config *config)
+{
+	for (uint8_t i = 0; i < config->throttle_count; i++) {
+		const struct named_throttle *named = named_of(throttles, &config->throttles[i]);
+		if (named->member && throttles_leader(named) == THROTTLE_LEADER_NONE)
+			return named->name;
+	}
+	return NULL;
+}
+
 /* ---------- figures ---------- */
 
 struct named_throttle *throttles_find(const struct throttles *throttles, struct text name)
@@ -376,6 +467,43 @@ bool throttles_is_latest(const struct throttles *throttles, const struct named_t
 	return throttles_find(throttles, text_from(named->name)) == named;
 }
 
+static void share_figures(struct named_throttle *named, const struct throttle_figures *figures)
+{
+	struct shared_figures shared = member_figures(named->member);
+
+	if (figures->limit != shared.limit || figures->period != shared.period)
+		member_set(named->member, figures->limit, figures->period);
+	if (figures->max_keys != throttle_figures(named->throttle)->max_keys)
+		member_set_max_keys(named->member, figures->max_keys);
+}
+
+static void append_figures(struct buf *out, uint32_t limit, mtime period)
+{
+	buf_printf(out, "%" PRIu32 " in ", limit);
+	quantity_append_duration(out, period);
+}
+
+void throttles_follow(struct throttles *throttles, struct named_throttle *named)
+{
+	struct shared_figures shared = member_figures(named->member);
+	struct buf agreed, configured;
+
+	(void)throttles;
+	if (shared.limit == named->wanted.limit && shared.period == named->wanted.period)
+		return;
+	named->wanted.limit = shared.limit;
+	named->wanted.period = shared.period;
+	buf_init(&agreed, 128);
+	buf_init(&configured, 128);
+	append_figures(&agreed, shared.limit, shared.period);
+	append_figures(&configured, named->configured.limit, named->configured.period);
+	log_warn("throttle %s: %.*s from now on, as the supervisor that leads it says; configured "
+		 "here: %.*s",
+		named->name, TEXT_ARGS(buf_text(&agreed)), TEXT_ARGS(buf_text(&configured)));
+	buf_release(&agreed);
+	buf_release(&configured);
+}
+
 /* A record that begins now has none of the starts before. */
 static void use_figures(struct throttles *throttles, struct named_throttle *named,
 	const struct throttle_figures *figures)
@@ -384,6 +512,10 @@ static void use_figures(struct throttles *throttles, struct named_throttle *name
 	enum throttle_past past;
 
 	named->wanted = *figures;
+	if (named->member) {
+		share_figures(named, figures);
+		return;
+	}
 	throttle_configure(named->throttle, figures);
 	if (!is_recorded(figures) && named->log) {
 		throttle_log_remove(named->log);
@@ -440,6 +572,10 @@ static void give_up_limit(struct named_throttle *named)
 
 void throttles_configure(struct throttles *throttles)
 {
+	/* Else it would set again what other supervisors have replaced a moment ago. */
+	for (size_t i = 0; i < throttles->count; i++)
+		if (throttles->list[i]->member)
+			throttles_follow(throttles, throttles->list[i]);
 	for (size_t i = 0; i < throttles->config->throttle_count; i++) {
 		const struct config_throttle *config = &throttles->config->throttles[i];
 		struct named_throttle *named = find_as_defined(throttles, config);
@@ -469,6 +605,8 @@ const char *throttles_set(
 		return "limit is 1 to 1000000";
 	if (figures.period < CONFIG_PERIOD_MIN || figures.period > CONFIG_PERIOD_MAX)
 		return "period is 1ms to 365d";
+	if (named->member && figures.period < CONFIG_SHARED_PERIOD_MIN)
+		return "period is 500ms to 365d with scope: cluster";
 	if (!fits(throttles, named, &figures))
 		return "the starts of all throttles, of as many keys as each may have, would take "
 		       "more than 64 MiB";

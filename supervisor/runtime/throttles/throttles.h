@@ -4,6 +4,7 @@
 #ifndef RUNTIME_THROTTLES_H
 #define RUNTIME_THROTTLES_H
 
+#include "broker/channel_log.h"
 #include "config/config.h"
 #include "core/notice.h"
 #include "core/pool_config.h"
@@ -19,12 +20,29 @@ struct named_throttle {
 	char *name, *key;          /* owned; key: NULL: one limit for all */
 	struct throttle *throttle; /* owned; it has the figures in force */
 	struct throttle_log *log;  /* owned; NULL: its starts are not recorded */
+	/* Of a throttle that supervisors share, else NULL: */
+	struct member *member;            /* owned */
+	struct throttle_channel *channel; /* owned */
+	uint16_t channel_number;          /* 0: it has none */
+	struct channel_log channel_log;
 	struct throttle_figures configured;
 	struct throttle_figures wanted; /* those in force, or that are about to be */
 	enum config_throttle_scope scope;
 	enum config_when_exceeded when_exceeded;
 	uint32_t pools; /* that use it */
 	uint64_t postponed, refused;
+};
+
+/* Who grants the starts of a shared throttle. The texts are an interface (docs/control.md). */
+#define THROTTLE_LEADERS(X)                                                                        \
+	X(THROTTLE_LEADER_UNKNOWN, "unknown") /* nobody has been asked yet */                      \
+	X(THROTTLE_LEADER_HERE, "here")                                                            \
+	X(THROTTLE_LEADER_ELSEWHERE, "elsewhere")                                                  \
+	X(THROTTLE_LEADER_NONE, "none") /* nobody answers, so no task starts */
+enum throttle_leader {
+#define X(leader, text) leader,
+	THROTTLE_LEADERS(X)
+#undef X
 };
 
 /* Zeroed: empty. */
@@ -64,6 +82,14 @@ void throttles_save(struct throttles *, mtime now);
 void throttles_end_turn(struct throttles *, mtime now);
 /* Count what happened to a task. */
 void throttles_count(struct throttles *, const struct notice *);
+
+/* Of a shared one: take over the figures that all members agree on. */
+void throttles_follow(struct throttles *, struct named_throttle *);
+
+enum throttle_leader throttles_leader(const struct named_throttle *);
+const char *throttle_leader_name(enum throttle_leader);
+/* The first throttle of the pool that has no leader; NULL: none is without. */
+const char *throttles_without_leader(const struct throttles *, const struct pool_config *);
 
 /* The one that pools would use now; NULL: there is none. */
 struct named_throttle *throttles_find(const struct throttles *, struct text name);

@@ -137,9 +137,10 @@ START_TEST(test_refused)
 		{ONE("") ", " ONE(""),
 			"throttles[1].name is \"erp\", as that of throttles[0]; each throttle needs its "
 			"own\n"},
-		{ONE(", scope: cluster"),
-			"throttles[0].scope is cluster, which is not built yet; with scope: supervisor "
-			"each supervisor counts its own starts, so give each its share of the limit\n"},
+		{"{name: erp, limit: 1, period: 499ms, scope: cluster}",
+			"throttles[0].period is below 500ms, which is too short for scope: cluster, as "
+			"the supervisors ask each other through the broker; a longer period with a "
+			"higher limit, or scope: supervisor, is needed\n"},
 		{ONE(", scope: all"),
 			"throttles[0].scope is \"all\"; supervisor or cluster is needed\n"},
 		{ONE(", key: tenant"),
@@ -449,6 +450,32 @@ START_TEST(test_warnings)
 }
 END_TEST
 
+/* Supervisors ask each other through the broker, which takes a while. */
+START_TEST(test_shared)
+{
+	load_with("{name: erp, limit: 1, period: 500ms, scope: cluster}", "throttle: [erp]");
+	ck_assert_str_eq(loaded.problems, "");
+	ck_assert_int_eq(loaded.config->throttles[0].scope, CONFIG_SCOPE_CLUSTER);
+	ck_assert_ptr_nonnull(strstr(loaded.printed, "scope: cluster"));
+	load_with("{name: erp, limit: 1, period: 499ms, scope: supervisor}", "throttle: [erp]");
+	ck_assert_str_eq(loaded.problems, "");
+}
+END_TEST
+
+/* Another leader grants nothing for one period. */
+START_TEST(test_long_silences)
+{
+	load_with("{name: a, limit: 1, period: 10min, scope: cluster}, "
+		  "{name: b, limit: 1, period: 601s, scope: cluster}, "
+		  "{name: c, limit: 1, period: 1d}",
+		"throttle: [a, b, c]");
+	ck_assert_int_eq(loaded.rc, RC_OK);
+	ck_assert_str_eq(loaded.problems,
+		"throttles[1]: with scope: cluster, no task of b starts for its period (601s) when "
+		"the supervisor that leads it ends: the next one does not know what was started\n");
+}
+END_TEST
+
 /* ---------- a reload ---------- */
 
 /* The last but one that was loaded. */
@@ -489,6 +516,9 @@ START_TEST(test_changed_throttle)
 			SETTING_REPLACES},
 		{"limit: 1, period: 1s, key: 'header:a'", "limit: 9, period: 1s, key: 'header:b'",
 			SETTING_REPLACES},
+		{"limit: 1, period: 1s", "limit: 1, period: 1s, scope: cluster", SETTING_REPLACES},
+		{"limit: 1, period: 1s, scope: cluster", "limit: 2, period: 1s, scope: cluster",
+			SETTING_LIVE},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char before[200], now[200];
@@ -605,6 +635,8 @@ static Suite *suite(void)
 	tcase_add_test(files, test_no_problem_follows_another);
 	tcase_add_test(files, test_long_queues);
 	tcase_add_test(files, test_warnings);
+	tcase_add_test(files, test_shared);
+	tcase_add_test(files, test_long_silences);
 	tcase_add_test(files, test_changed_throttle);
 	tcase_add_test(files, test_changed_names);
 	tcase_add_test(files, test_pool_changes_live);

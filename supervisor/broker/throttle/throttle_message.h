@@ -1,0 +1,47 @@
+/* The messages of a throttle that supervisors share (core/throttle/request.h). Layer: broker. They
+ * are transient, and anybody may have sent one: each is refused with the reason unless all of it is
+ * in its range. What a member does with the numbers is not known here.
+ *
+ * The body is one array of MessagePack, whose elements are integers of 0 or more, of any width:
+ *
+ *   request  1 0 member number lease version limit period leader R N R*(key stamp starts)
+ *            N*(key starts late)
+ *   answer   1 1 leader member number version limit period stamp in_windows keys_known N
+ *            N*(key starts wait is_unsure)
+ *
+ * First come the version of this protocol and the kind. All others have the names of the structs'
+ * members: version, limit and period are the figures, R is returned_count, N is count. Times are in
+ * microseconds. is_unsure is 0 or 1. The array ends with the last element, and the body with the
+ * array. */
+#ifndef BROKER_THROTTLE_MESSAGE_H
+#define BROKER_THROTTLE_MESSAGE_H
+
+#include "amqp/channel.h"
+#include "core/throttle/request.h"
+
+/* The type of both, as a property. */
+#define THROTTLE_MESSAGE_TYPE TEXT("wpool-throttle")
+/* Bytes of a body. All that is written fits with its properties, and so would nine bytes for each
+ * integer. */
+#define THROTTLE_MESSAGE_MAX (64 * 1024)
+/* No honest time of a clock is later, and no honest wait longer: ten years. */
+#define THROTTLE_STAMP_MAX (((mtime)1 << 62) - 1)
+#define THROTTLE_WAIT_MAX  (10 * SHARED_PERIOD_MAX)
+
+/* Fill *ret: for the default exchange, with the direct reply-to of its channel, and to expire with
+ * the lease, in whole milliseconds, rounded up. Properties and body are written into scratch, which
+ * is cleared first; they and queue are borrowed. RC_LIMIT: a value is out of the range that
+ * throttle_request_read accepts, or queue is longer than 255 bytes. RC_MEMORY. */
+enum rc throttle_request_write(const struct throttle_request *, struct text queue,
+	struct buf *scratch, struct amqp_publish *ret) MUST_CHECK;
+/* Read a body. NULL, or a static text: why it is no request; then *ret has any content. Nothing is
+ * allocated. */
+const char *throttle_request_read(struct text body, struct throttle_request *ret) MUST_CHECK;
+
+/* The same for answers, without reply-to and expiration. reply_to: of the request, the routing key
+ * here; a sender may have set it to any bytes. RC_LIMIT: also if it is longer than 255 bytes. */
+enum rc throttle_answer_write(const struct throttle_answer *, struct text reply_to,
+	struct buf *scratch, struct amqp_publish *ret) MUST_CHECK;
+const char *throttle_answer_read(struct text body, struct throttle_answer *ret) MUST_CHECK;
+
+#endif
