@@ -7,7 +7,8 @@
 
 static const char help[] =
 	"The throttles that the pools of a running wpool serve use (docs/configuration.md): at most\n"
-	"LIMIT tasks start in any PERIOD, in all or for each key. STARTS are those in the current\n"
+	"LIMIT tasks start in any PERIOD, in all or for each key. LEADER: with scope: cluster, whether\n"
+	"this supervisor or another one grants the starts of all. STARTS are those in the current\n"
 	"window, of all keys together; WAITING are tasks at the supervisor that wait for it, of a\n"
 	"session its next one; RETRY AFTER is when the next one may start, where all keys share the\n"
 	"limit; POSTPONED went into a retry queue since the start; KEYS are those remembered.\n";
@@ -17,6 +18,7 @@ static const struct json_column columns[] = {
 	{TEXT_TABLE_FIGURES("LIMIT"), JSON_NUMBER, "limit", NULL},
 	{TEXT_TABLE_FIGURES("PERIOD"), JSON_TEXT, "period", NULL},
 	{{.title = "SCOPE", .is_whole = true}, JSON_TEXT, "scope", NULL},
+	{{.title = "LEADER", .is_whole = true}, JSON_TEXT, "leader", NULL},
 	{TEXT_TABLE_FIGURES("STARTS"), JSON_NUMBER, "starts_in_window", NULL},
 	{TEXT_TABLE_FIGURES("WAITING"), JSON_NUMBER, "waiting", NULL},
 	{TEXT_TABLE_FIGURES("RETRY AFTER"), JSON_SPAN, "retry_after_s", NULL},

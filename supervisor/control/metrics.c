@@ -147,6 +147,12 @@ static const struct throttle_family {
 	{"throttle_postponed_total", "Tasks that come back later, because too many waited.",
 		VALUE(postponed)},
 	{"throttle_refused_total", "Tasks whose caller was told to come again.", VALUE(refused)},
+	{"throttle_requested_total", "Task starts that the leader was asked for.",
+		VALUE(requested)},
+	{"throttle_granted_total", "Task starts that the leader granted.", VALUE(granted)},
+	{"throttle_unused_total", "Granted task starts that were not used in time.", VALUE(unused)},
+	{"throttle_late_total", "Task starts that happened after their grant had ended.",
+		VALUE(late)},
 #undef VALUE
 };
 

@@ -5,6 +5,7 @@
 #include "config/value/quantity.h"
 #include "control/answer.h"
 #include "control/routes.h"
+#include "core/throttle/member.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +32,24 @@ static int64_t waiting_for(const struct supervisor_view *view, const struct name
 	return waiting;
 }
 
+static void add_shared_figures(struct throttle_view *view, mtime now)
+{
+	const struct member *member = view->named->member;
+	struct member_facts facts;
+
+	view->requests = view->requested = view->granted = view->unused = view->late = MTIME_NEVER;
+	view->leader = NULL;
+	if (!member)
+		return;
+	facts = member_facts(member, now);
+	view->requests = (int64_t)facts.grants.requests;
+	view->requested = (int64_t)facts.grants.requested;
+	view->granted = (int64_t)facts.grants.received;
+	view->unused = (int64_t)facts.grants.expired;
+	view->late = (int64_t)facts.grants.late;
+	view->leader = throttle_leader_name(throttles_leader(view->named));
+}
+
 static struct throttle_view view_of(
 	const struct supervisor_view *view, const struct named_throttle *named)
 {
@@ -40,8 +59,7 @@ static struct throttle_view view_of(
 	uint32_t keys_max = (uint32_t)(KEYS_COUNTED_MAX / view->throttles->count);
 	uint64_t in_windows;
 	bool is_counted = throttle_in_windows(throttle, now, keys_max, &in_windows);
-
-	return (struct throttle_view){.named = named,
+	struct throttle_view throttle_view = {.named = named,
 		.period = figures->period,
 		.retry_after = named->key ? MTIME_NEVER : throttle_wait(throttle, now),
 		.limit = figures->limit,
@@ -53,6 +71,9 @@ static struct throttle_view view_of(
 		.delayed = (int64_t)throttle_delays(throttle),
 		.postponed = (int64_t)named->postponed,
 		.refused = (int64_t)named->refused};
+
+	add_shared_figures(&throttle_view, now);
+	return throttle_view;
 }
 
 bool throttle_view_next(
@@ -145,11 +166,11 @@ static json_t *json_of_throttle(
 {
 	const struct named_throttle *named = throttle->named;
 	json_t *json = json_of_figures(throttle->limit, throttle->period);
-	json_t *more = json_pack(
-		"{s:o, s:o, s:s, s:o, s:I, s:s, s:o, s:o, s:I, s:o, s:I, s:{s:I, s:I, s:I, s:I}}",
+	json_t *more = json_pack("{s:o, s:o, s:s, s:s?, s:o, s:I, s:s, s:o, s:o, s:I, s:o, s:I, "
+				 "s:{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}}",
 		"name", json_text(text_from(named->name)), "configured",
 		json_of_figures(named->configured.limit, named->configured.period), "scope",
-		scope_name(named->scope), "key",
+		scope_name(named->scope), "leader", throttle->leader, "key",
 		named->key ? json_text(text_from(named->key)) : json_null(), "max_keys",
 		(json_int_t)throttle->max_keys, "when_exceeded",
 		exceeded_name(named->when_exceeded), "pools", json_of_pools(view, named),
@@ -158,7 +179,10 @@ static json_t *json_of_throttle(
 		control_json_span(throttle->retry_after), "keys", (json_int_t)throttle->keys,
 		"totals", "starts", (json_int_t)throttle->starts, "delayed",
 		(json_int_t)throttle->delayed, "postponed", (json_int_t)throttle->postponed,
-		"refused", (json_int_t)throttle->refused);
+		"refused", (json_int_t)throttle->refused, "requests",
+		json_of_count(throttle->requests), "requested", json_of_count(throttle->requested),
+		"granted", json_of_count(throttle->granted), "unused",
+		json_of_count(throttle->unused), "late", json_of_count(throttle->late));
 
 	if (json && more && json_object_update(json, more) == 0) {
 		json_decref(more);

@@ -17,6 +17,11 @@ struct throttle_view {
 			       the one that holds back most */
 	/* tasks, since the supervisor's start, or since pools use it */
 	int64_t starts, delayed, postponed, refused;
+	/* with scope: cluster: requests that were sent, the starts that they asked for and those
+	 * that were granted, of these the ones that were not used in time, and the ones that
+	 * happened too late; else MTIME_NEVER */
+	int64_t requests, requested, granted, unused, late;
+	const char *leader; /* a static text; NULL: it needs none */
 };
 
 /* Return the throttle at *place or later that pools would use by its name, and move *place past it;

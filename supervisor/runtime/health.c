@@ -1,10 +1,12 @@
 #include "runtime/health.h"
 
 #include "base/utf8.h"
+#include "broker/throttle/throttle_channel.h"
 #include "config/dead_letter.h"
 #include "core/session_facts.h"
 #include "os/clock.h"
 #include "runtime/report/texts.h"
+#include "runtime/throttles/throttles.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -166,6 +168,13 @@ static void judge_throttles(struct health *health, const struct pool_facts *fact
 		health->warnings |= bit(HEALTH_THROTTLED);
 }
 
+static void judge_leaders(struct health *health, const struct pool_runtime *runtime)
+{
+	health->unled = throttles_without_leader(runtime->throttles, &runtime->pool_config);
+	if (health->unled && !is_finishing(health))
+		health->causes |= bit(HEALTH_NO_LEADER);
+}
+
 struct health health_of_pool(const struct pool_runtime *runtime)
 {
 	struct pool_facts facts = pool_facts(runtime->pool);
@@ -205,6 +214,7 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.warnings |= bit(HEALTH_UNBOUND);
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
+	judge_leaders(&health, runtime);
 	judge_throttles(&health, &facts);
 	judge_dead_letters(&health, runtime);
 	judge_sessions(&health, runtime, &facts);
@@ -353,6 +363,15 @@ static void append_dead_letters(struct buf *out, const struct health *health)
 		buf_printf(out, " --dead-letters %s", queue);
 }
 
+static void append_unled(struct buf *out, const char *throttle)
+{
+	buf_printf(out,
+		"no supervisor answers for the throttle %s, so no task starts: the queue " THROTTLE_QUEUE_PREFIX
+		"%s is not consumed, or the broker does not take or answer "
+		"requests in time; see the log",
+		throttle, throttle);
+}
+
 static void append_throttled(struct buf *out, const struct health *health)
 {
 	char span[SPAN_TEXT_SIZE];
@@ -369,6 +388,15 @@ static void append_throttled(struct buf *out, const struct health *health)
 			"start (wpool throttles)",
 			health->throttled_by,
 			span_text(clock_now() - health->throttled_since, span), health->throttled);
+}
+
+static void append_throttle_sentence(
+	struct buf *out, const struct health *health, enum health_cause cause)
+{
+	if (cause == HEALTH_NO_LEADER)
+		append_unled(out, health->unled);
+	else
+		append_throttled(out, health);
 }
 
 static void append_failures(struct buf *out, const struct statistics *statistics)
@@ -541,8 +569,9 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 	case HEALTH_UNBOUND:
 		buf_append_text(out, text_from(health->unbound));
 		break;
+	case HEALTH_NO_LEADER:
 	case HEALTH_THROTTLED:
-		append_throttled(out, health);
+		append_throttle_sentence(out, health, cause);
 		break;
 	case HEALTH_FAILURES:
 		append_failures(out, health->statistics);

@@ -23,6 +23,8 @@
 	X(HEALTH_NO_CONSUMER, "no-consumer") /* a pool is connected, but does not consume */       \
 	/* a pool cannot get its token: no consumer, or no publish succeeds */                     \
 	X(HEALTH_NO_TOKEN, "no-token")                                                             \
+	/* no supervisor grants the starts of a throttle of a pool */                              \
+	X(HEALTH_NO_LEADER, "no-leader")                                                           \
 	/* the queue of a pool with sessions has other consumers, without a token */               \
 	X(HEALTH_SHARED, "shared")                                                                 \
 	X(HEALTH_NO_ORDER, "no-order") /* the queue of a pool with sessions keeps no order */      \
@@ -77,6 +79,7 @@ struct health {
 	unsigned parked, blocked, paused, held; /* sessions */
 	mtime held_until;
 	unsigned throttled;       /* tasks */
+	const char *unled;        /* a throttle without a leader; NULL: there is none */
 	const char *throttled_by; /* NULL: no throttle holds back tasks */
 	mtime throttled_since;
 	mtime closed_until; /* not consuming until then because of it; 0: not so */
