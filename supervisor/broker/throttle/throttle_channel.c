@@ -22,7 +22,9 @@
 #define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
 #define ANSWERS_TAG     TEXT("wpool-answers")
 #define REQUESTS_TAG    TEXT("wpool-requests")
-#define SCRATCH_MAX     (256 * 1024)
+#define SCRATCH_MAX     (THROTTLE_HANDOVER_MAX + 1024)
+/* For the next leader to ask what this one knows. */
+#define LEAVE_MAX MTIME_SECOND
 
 enum throttle_channel_state {
 	OFFLINE,
@@ -32,6 +34,10 @@ enum throttle_channel_state {
 	DECLARING,
 	STARTING_REQUESTS,
 	CONSUMING,
+	CANCELLING, /* it leaves: it consumes no requests from then on */
+	COUNTING,   /* others that consume the queue */
+	HANDING_OVER,
+	ENDED,
 };
 
 struct throttle_channel {
@@ -45,7 +51,10 @@ struct throttle_channel {
 	bool has_logged_forged;
 	uint16_t logged_code; /* that was last logged as a warning */
 	struct backoff backoff;
-	mtime retry_at; /* MTIME_NEVER: no wait */
+	mtime retry_at;      /* MTIME_NEVER: no wait */
+	mtime leave_by;      /* MTIME_NEVER: it does not leave */
+	mtime take_asked_at; /* a leader that leaves was asked what it knows; MTIME_NEVER: none was
+			      */
 	struct buf scratch;
 	struct throttle_request request; /* the latest that came */
 	struct throttle_answer answer;
@@ -60,7 +69,7 @@ struct throttle_channel *throttle_channel_new(
 		return NULL;
 	channel->member = member;
 	channel->log = log;
-	channel->retry_at = MTIME_NEVER;
+	channel->retry_at = channel->leave_by = channel->take_asked_at = MTIME_NEVER;
 	snprintf(channel->queue, sizeof channel->queue, THROTTLE_QUEUE_PREFIX "%.*s",
 		TEXT_ARGS(name));
 	backoff_init(&channel->backoff, WAIT_FIRST, WAIT_LAST, seed);
@@ -78,6 +87,13 @@ void throttle_channel_free(struct throttle_channel *channel)
 	free(channel);
 }
 
+static void publish(
+	struct throttle_channel *channel, enum rc rc, const struct amqp_publish *message)
+{
+	if (rc == RC_OK)
+		channel_publish(channel->connection, channel->number, message);
+}
+
 /* ---------- the channel ---------- */
 
 static void open_channel(struct throttle_channel *channel)
@@ -92,14 +108,25 @@ void throttle_channel_up(
 {
 	channel->connection = connection;
 	channel->number = number;
-	open_channel(channel);
+	if (channel->state != ENDED)
+		open_channel(channel);
 }
 
 void throttle_channel_down(struct throttle_channel *channel)
 {
+	bool leaves = channel->leave_by != MTIME_NEVER || channel->state == ENDED;
+
 	channel->connection = NULL;
-	channel->state = OFFLINE;
+	channel->state = leaves ? ENDED : OFFLINE;
+	channel->leave_by = MTIME_NEVER;
 	channel->retry_at = MTIME_NEVER;
+	member_down(channel->member);
+}
+
+static void end(struct throttle_channel *channel)
+{
+	channel->state = ENDED;
+	channel->retry_at = channel->leave_by = MTIME_NEVER;
 	member_down(channel->member);
 }
 
@@ -161,6 +188,10 @@ static void on_closed(struct throttle_channel *channel, const struct amqp_event 
 	bool may_be_there = event->code == CODE_ACCESS_REFUSED && !channel->is_passive &&
 			    channel->state == DECLARING;
 
+	if (channel->leave_by != MTIME_NEVER) {
+		end(channel);
+		return;
+	}
 	channel->is_passive = may_be_there;
 	if (may_be_there) {
 		open_channel(channel);
@@ -178,7 +209,10 @@ static void on_cancelled(struct throttle_channel *channel, mtime now)
 		"consuming it again",
 		channel->queue);
 	channel_close(channel->connection, channel->number);
-	wait_and_retry(channel, now);
+	if (channel->leave_by != MTIME_NEVER)
+		end(channel);
+	else
+		wait_and_retry(channel, now);
 }
 
 /* It may not have the right to publish, which only a request shows. */
@@ -221,26 +255,38 @@ static void log_forged(struct throttle_channel *channel, const char *what, const
 	channel->has_logged_forged = true;
 }
 
-/* The broker has put the address of the asker's channel into reply_to. */
+/* The broker has put the address of the asker's channel into reply_to. NULL, or why there is none.
+ */
+static const char *find_address(const struct amqp_content *content, struct text *ret)
+{
+	struct properties properties;
+
+	if (properties_parse(content->properties, &properties) != RC_OK ||
+		!text_starts(properties.value[PROPERTY_REPLY_TO], DIRECT_REPLY_TO))
+		return "it has no address for the answer";
+	*ret = properties.value[PROPERTY_REPLY_TO];
+	return NULL;
+}
+
 static void on_request(
 	struct throttle_channel *channel, const struct amqp_content *content, mtime now)
 {
-	struct properties properties;
-	struct amqp_publish publish;
+	struct amqp_publish message;
 	const struct throttle_answer *answer;
+	struct text address;
 	const char *why = throttle_request_read(content->body, &channel->request);
 
-	if (!why && (properties_parse(content->properties, &properties) != RC_OK ||
-			    !text_starts(properties.value[PROPERTY_REPLY_TO], DIRECT_REPLY_TO)))
-		why = "it has no address for the answer";
+	if (!why)
+		why = find_address(content, &address);
 	if (why) {
 		log_forged(channel, "request", why);
 		return;
 	}
 	answer = member_on_request(channel->member, &channel->request, now);
-	if (answer && throttle_answer_write(answer, properties.value[PROPERTY_REPLY_TO],
-			      &channel->scratch, &publish) == RC_OK)
-		channel_publish(channel->connection, channel->number, &publish);
+	if (answer)
+		publish(channel,
+			throttle_answer_write(answer, address, &channel->scratch, &message),
+			&message);
 }
 
 static void on_answer(
@@ -256,31 +302,170 @@ static void on_answer(
 	member_on_answer(channel->member, &channel->answer, now);
 }
 
+/* ---------- an orderly change of the leader ---------- */
+
+void throttle_channel_leave(struct throttle_channel *channel, mtime now)
+{
+	if (channel->leave_by != MTIME_NEVER)
+		return;
+	if (channel->state != CONSUMING || !member_facts(channel->member, now).is_leading) {
+		end(channel);
+		return;
+	}
+	channel->state = CANCELLING;
+	channel->leave_by = now + LEAVE_MAX;
+	channel_cancel(channel->connection, channel->number, REQUESTS_TAG);
+}
+
+bool throttle_channel_has_left(const struct throttle_channel *channel)
+{
+	return channel->state == ENDED;
+}
+
+/* The next one is elected by now. */
+static void on_cancel_ok(struct throttle_channel *channel)
+{
+	const struct amqp_queue queue = {.name = text_from(channel->queue), .passive = true};
+
+	if (channel->state != CANCELLING)
+		return;
+	channel->state = COUNTING;
+	channel_declare_queue(channel->connection, channel->number, &queue);
+}
+
+static void announce_end(struct throttle_channel *channel, uint32_t others)
+{
+	struct amqp_publish message;
+
+	if (others == 0) {
+		end(channel);
+		return;
+	}
+	channel->state = HANDING_OVER;
+	publish(channel,
+		throttle_leave_write(member_id(channel->member), LEAVE_MAX,
+			text_from(channel->queue), &channel->scratch, &message),
+		&message);
+}
+
+static void on_leave(
+	struct throttle_channel *channel, const struct amqp_content *content, mtime now)
+{
+	struct amqp_publish message;
+	struct text address;
+	uint64_t id;
+	const char *why = throttle_leave_read(content->body, &id);
+
+	if (!why)
+		why = find_address(content, &address);
+	if (why) {
+		log_forged(channel, "request", why);
+		return;
+	}
+	channel->take_asked_at = now;
+	publish(channel,
+		throttle_take_write(
+			member_id(channel->member), address, &channel->scratch, &message),
+		&message);
+}
+
+/* Without memory the next one is silent. */
+static void on_take(struct throttle_channel *channel, const struct amqp_content *content, mtime now)
+{
+	struct throttle_handover *handover = calloc(1, sizeof *handover);
+	struct amqp_publish message;
+	struct text address;
+	uint64_t id;
+
+	if (handover && !throttle_take_read(content->body, &id) &&
+		!find_address(content, &address) &&
+		member_hand_over(channel->member, id, now, handover)) {
+		publish(channel,
+			throttle_handover_write(handover, address, &channel->scratch, &message),
+			&message);
+		channel_log_line(channel->log, LOG_INFO,
+			"leaves, and has handed the starts of the window to the next leader");
+	}
+	free(handover);
+	end(channel);
+}
+
+static void on_handover(
+	struct throttle_channel *channel, const struct amqp_content *content, mtime now)
+{
+	struct throttle_handover *handover = calloc(1, sizeof *handover);
+	const char *why = handover ? throttle_handover_read(content->body, handover) : NULL;
+
+	if (why)
+		log_forged(channel, "handover", why);
+	else if (handover && channel->take_asked_at != MTIME_NEVER)
+		member_inherit(channel->member, handover, channel->take_asked_at, now);
+	channel->take_asked_at = MTIME_NEVER;
+	free(handover);
+}
+
+/* ---------- events ---------- */
+
+static void on_queue_message(
+	struct throttle_channel *channel, const struct amqp_content *content, mtime now)
+{
+	if (channel->state != CONSUMING)
+		return;
+	if (throttle_message_kind(content->body) == THROTTLE_LEAVE)
+		on_leave(channel, content, now);
+	else
+		on_request(channel, content, now);
+}
+
+static void on_direct_message(
+	struct throttle_channel *channel, const struct amqp_content *content, mtime now)
+{
+	enum throttle_message kind = throttle_message_kind(content->body);
+
+	if (channel->state == HANDING_OVER && kind == THROTTLE_TAKE)
+		on_take(channel, content, now);
+	else if (channel->state == CONSUMING && kind == THROTTLE_HANDOVER)
+		on_handover(channel, content, now);
+	else if (channel->state == CONSUMING)
+		on_answer(channel, content, now);
+}
+
 static void on_delivery(struct throttle_channel *channel, const struct amqp_event *event, mtime now)
 {
-	if (channel->state != CONSUMING && channel->state != STARTING_REQUESTS)
-		return;
 	if (text_is(event->consumer, ANSWERS_TAG))
-		on_answer(channel, &event->content, now);
+		on_direct_message(channel, &event->content, now);
 	else
-		on_request(channel, &event->content, now);
+		on_queue_message(channel, &event->content, now);
+}
+
+static void on_declared(struct throttle_channel *channel, const struct amqp_event *event)
+{
+	if (channel->state == COUNTING)
+		announce_end(channel, event->consumers);
+	else
+		consume(channel, STARTING_REQUESTS, text_from(channel->queue), REQUESTS_TAG);
 }
 
 void throttle_channel_on_event(
 	struct throttle_channel *channel, const struct amqp_event *event, mtime now)
 {
+	if (channel->state == ENDED)
+		return;
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
 		consume(channel, STARTING_ANSWERS, DIRECT_REPLY_TO, ANSWERS_TAG);
 		break;
 	case AMQP_QUEUE_DECLARED:
-		consume(channel, STARTING_REQUESTS, text_from(channel->queue), REQUESTS_TAG);
+		on_declared(channel, event);
 		break;
 	case AMQP_CONSUME_OK:
 		on_consume_ok(channel);
 		break;
 	case AMQP_DELIVERY:
 		on_delivery(channel, event, now);
+		break;
+	case AMQP_CANCEL_OK:
+		on_cancel_ok(channel);
 		break;
 	case AMQP_CANCELLED:
 		on_cancelled(channel, now);
@@ -301,19 +486,25 @@ void throttle_channel_on_event(
 
 mtime throttle_channel_deadline(const struct throttle_channel *channel)
 {
-	return mtime_min(channel->retry_at, member_deadline(channel->member));
+	mtime own = mtime_min(channel->retry_at, channel->leave_by);
+
+	return channel->state == CONSUMING ? mtime_min(own, member_deadline(channel->member)) : own;
 }
 
 void throttle_channel_tick(struct throttle_channel *channel, mtime now)
 {
 	const struct throttle_request *request = NULL;
-	struct amqp_publish publish;
+	struct amqp_publish message;
 
+	if (now >= channel->leave_by)
+		end(channel);
 	if (now >= channel->retry_at)
 		open_channel(channel);
 	if (channel->state == CONSUMING)
 		request = member_request(channel->member, now);
-	if (request && throttle_request_write(request, text_from(channel->queue), &channel->scratch,
-			       &publish) == RC_OK)
-		channel_publish(channel->connection, channel->number, &publish);
+	if (request)
+		publish(channel,
+			throttle_request_write(
+				request, text_from(channel->queue), &channel->scratch, &message),
+			&message);
 }

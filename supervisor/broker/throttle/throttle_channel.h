@@ -27,6 +27,9 @@ void throttle_channel_up(struct throttle_channel *, struct connection *, uint16_
 void throttle_channel_down(struct throttle_channel *);
 /* Handle an event of the channel. The content's memory stays the caller's. */
 void throttle_channel_on_event(struct throttle_channel *, const struct amqp_event *, mtime now);
+/* End for good: if this member leads, what it knows goes to the next one first, within a second. */
+void throttle_channel_leave(struct throttle_channel *, mtime now);
+bool throttle_channel_has_left(const struct throttle_channel *);
 /* When to call throttle_channel_tick; MTIME_NEVER: it has nothing to do. */
 mtime throttle_channel_deadline(const struct throttle_channel *);
 void throttle_channel_tick(struct throttle_channel *, mtime now);

@@ -10,8 +10,6 @@
 /* RabbitMQ's name for "this channel's own replies". */
 #define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
 
-enum kind { KIND_REQUEST, KIND_ANSWER };
-
 /* ---------- the layout ---------- */
 
 /* An element of the array, and the member of a struct that has its value. */
@@ -53,7 +51,7 @@ struct rows {
 #define ROWS_MAX 2
 
 struct layout {
-	enum kind kind;
+	enum throttle_message kind;
 	const char *why; /* another kind is refused */
 	struct fields fields;
 	size_t rows_count;
@@ -95,7 +93,7 @@ static const struct field request_fields[] = {
 	FIELD(struct throttle_request, count, "its count of keys", 0, REQUEST_KEYS_MAX),
 };
 
-static const struct layout request_layout = {KIND_REQUEST, "it is no request",
+static const struct layout request_layout = {THROTTLE_REQUEST, "it is no request",
 	FIELDS(request_fields), 2,
 	{ROWS(struct throttle_request, returned_count, returned, returned_fields),
 		ROWS(struct throttle_request, count, keys, wanted_fields)}};
@@ -111,12 +109,42 @@ static const struct field answer_fields[] = {
 	FIELD(struct throttle_answer, count, "its count of keys", 0, REQUEST_KEYS_MAX),
 };
 
-static const struct layout answer_layout = {KIND_ANSWER, "it is no answer", FIELDS(answer_fields),
-	1, {ROWS(struct throttle_answer, count, keys, granted_fields)}};
+static const struct layout answer_layout = {THROTTLE_ANSWER, "it is no answer",
+	FIELDS(answer_fields), 1, {ROWS(struct throttle_answer, count, keys, granted_fields)}};
+
+struct only_id {
+	uint64_t id;
+};
+
+static const struct field leave_fields[] = {FIELD(struct only_id, id, "its leader", 1, UINT64_MAX)};
+static const struct field take_fields[] = {FIELD(struct only_id, id, "its member", 1, UINT64_MAX)};
+
+static const struct layout leave_layout = {
+	THROTTLE_LEAVE, "no leader leaves in it", FIELDS(leave_fields), 0, {{0}}};
+static const struct layout take_layout = {
+	THROTTLE_TAKE, "it takes nothing over", FIELDS(take_fields), 0, {{0}}};
+
+static const struct field handed_fields[] = {
+	FIELD(struct handed_starts, key, "a key", 0, UINT64_MAX),
+	FIELD(struct handed_starts, starts, "a key's starts", 0, THROTTLE_LIMIT_MAX),
+	FIELD(struct handed_starts, after, "the time of a key's starts", 0, THROTTLE_WAIT_MAX),
+};
+
+static const struct field handover_fields[] = {
+	FIELD(struct throttle_handover, leader, "its leader", 1, UINT64_MAX),
+	FIELD(struct throttle_handover, member, "its member", 1, UINT64_MAX),
+	FIELDS_OF_FIGURES(struct throttle_handover),
+	FIELD(struct throttle_handover, sure_for, "its sure_for", 0, SHARED_PERIOD_MAX),
+	FIELD(struct throttle_handover, count, "its count of starts", 0, HANDOVER_STARTS_MAX),
+};
+
+static const struct layout handover_layout = {THROTTLE_HANDOVER, "it hands nothing over",
+	FIELDS(handover_fields), 1, {ROWS(struct throttle_handover, count, of, handed_fields)}};
 
 /* An integer has at most nine bytes. */
 _Static_assert((ROWS_MAX * 3 * REQUEST_KEYS_MAX + 64) * 9 < THROTTLE_MESSAGE_MAX, "request");
 _Static_assert((4 * REQUEST_KEYS_MAX + 64) * 9 < THROTTLE_MESSAGE_MAX, "answer");
+_Static_assert((3 * HANDOVER_STARTS_MAX + 64) * 9 < THROTTLE_HANDOVER_MAX, "handover");
 
 /* ---------- values in structs ---------- */
 
@@ -232,17 +260,48 @@ static enum rc write_message(const struct layout *layout, const void *object,
 	return RC_OK;
 }
 
-enum rc throttle_request_write(const struct throttle_request *request, struct text queue,
-	struct buf *scratch, struct amqp_publish *ret)
+/* For the queue, in which it is answered within its lifetime or not at all. */
+static enum rc write_to_queue(const struct layout *layout, const void *object, mtime lifetime,
+	struct text queue, struct buf *scratch, struct amqp_publish *ret)
 {
 	struct properties properties = {0};
 	char digits[TEXT_DECIMAL_MAX];
-	uint64_t lease = (uint64_t)request->lease;
+	uint64_t span = (uint64_t)lifetime;
 
 	properties_set(&properties, PROPERTY_REPLY_TO, DIRECT_REPLY_TO);
 	properties_set(&properties, PROPERTY_EXPIRATION,
-		text_decimal(lease / MTIME_MS + (lease % MTIME_MS > 0), digits));
-	return write_message(&request_layout, request, &properties, queue, scratch, ret);
+		text_decimal(span / MTIME_MS + (span % MTIME_MS > 0), digits));
+	return write_message(layout, object, &properties, queue, scratch, ret);
+}
+
+enum rc throttle_request_write(const struct throttle_request *request, struct text queue,
+	struct buf *scratch, struct amqp_publish *ret)
+{
+	return write_to_queue(&request_layout, request, request->lease, queue, scratch, ret);
+}
+
+enum rc throttle_leave_write(uint64_t id, mtime lifetime, struct text queue, struct buf *scratch,
+	struct amqp_publish *ret)
+{
+	return write_to_queue(&leave_layout, &(struct only_id){id}, lifetime, queue, scratch, ret);
+}
+
+enum rc throttle_take_write(
+	uint64_t id, struct text reply_to, struct buf *scratch, struct amqp_publish *ret)
+{
+	struct properties properties = {0};
+
+	properties_set(&properties, PROPERTY_REPLY_TO, DIRECT_REPLY_TO);
+	return write_message(
+		&take_layout, &(struct only_id){id}, &properties, reply_to, scratch, ret);
+}
+
+enum rc throttle_handover_write(const struct throttle_handover *handover, struct text reply_to,
+	struct buf *scratch, struct amqp_publish *ret)
+{
+	struct properties properties = {0};
+
+	return write_message(&handover_layout, handover, &properties, reply_to, scratch, ret);
 }
 
 enum rc throttle_answer_write(const struct throttle_answer *answer, struct text reply_to,
@@ -337,7 +396,8 @@ static const char *read_message(struct text body, const struct layout *layout, v
 
 	if (body.len == 0) /* there may be no block to point into */
 		return cut;
-	if (body.len > THROTTLE_MESSAGE_MAX)
+	if (body.len >
+		(layout->kind == THROTTLE_HANDOVER ? THROTTLE_HANDOVER_MAX : THROTTLE_MESSAGE_MAX))
 		return "it is too large";
 	reader.at = (const uint8_t *)body.ptr;
 	reader.end = reader.at + body.len;
@@ -361,4 +421,33 @@ const char *throttle_request_read(struct text body, struct throttle_request *ret
 const char *throttle_answer_read(struct text body, struct throttle_answer *ret)
 {
 	return read_message(body, &answer_layout, ret);
+}
+
+const char *throttle_leave_read(struct text body, uint64_t *ret_id)
+{
+	return read_message(body, &leave_layout, ret_id);
+}
+
+const char *throttle_take_read(struct text body, uint64_t *ret_id)
+{
+	return read_message(body, &take_layout, ret_id);
+}
+
+const char *throttle_handover_read(struct text body, struct throttle_handover *ret)
+{
+	return read_message(body, &handover_layout, ret);
+}
+
+enum throttle_message throttle_message_kind(struct text body)
+{
+	struct reader reader = {.at = (const uint8_t *)body.ptr};
+	struct wire_value head;
+	uint64_t version, kind;
+
+	reader.end = reader.at + body.len;
+	if (body.len == 0 || wire_take(&reader.at, reader.end, &head) != WIRE_OK ||
+		head.type != WIRE_ARRAY || take_number(&reader, cut, &version) ||
+		take_number(&reader, cut, &kind) || kind > THROTTLE_NO_MESSAGE)
+		return THROTTLE_NO_MESSAGE;
+	return (enum throttle_message)kind;
 }

@@ -87,12 +87,13 @@ static mtime trust(const struct leader *leader, mtime now)
 	return leader_is_silent(leader, now) ? mtime_min(period / 2, SILENT_TRUST_MAX) : period;
 }
 
-static enum rc begin(struct leader *leader, mtime now)
+/* What was before that is not known. */
+static enum rc start_rings(struct leader *leader, mtime missed_until)
 {
 	struct throttle *rings = throttle_new(&leader->figures, leader->hash_seed);
 	if (!rings)
 		return RC_MEMORY;
-	throttle_missed(rings, now + LEASE_MAX);
+	throttle_missed(rings, missed_until);
 	throttle_free(leader->rings);
 	leader->rings = rings;
 	leader->proof_ends = MTIME_NEVER;
@@ -102,7 +103,7 @@ static enum rc begin(struct leader *leader, mtime now)
 
 enum rc leader_prove(struct leader *leader, mtime sent_at, mtime now)
 {
-	if (!leader_is_leading(leader, now) && begin(leader, now) != RC_OK)
+	if (!leader_is_leading(leader, now) && start_rings(leader, now + LEASE_MAX) != RC_OK)
 		return RC_MEMORY;
 	leader->proved_at = sent_at;
 	leader->proof_ends = mtime_after(sent_at, trust(leader, now));
@@ -116,6 +117,59 @@ mtime leader_deadline(const struct leader *leader)
 	if (leader->requested_at != MTIME_NEVER)
 		return leader->requested_at;
 	return leader->rings ? leader->proved_at + mtime_min(every, PROOF_EVERY_MAX) : MTIME_NEVER;
+}
+
+/* ---------- an orderly change ---------- */
+
+struct writer {
+	struct throttle_handover *handover;
+	mtime begin; /* of the window */
+	bool is_full;
+};
+
+static void write_starts(void *ctx, uint64_t key, uint32_t starts, mtime at)
+{
+	struct writer *writer = ctx;
+	struct throttle_handover *handover = writer->handover;
+	writer->is_full |= handover->count == HANDOVER_STARTS_MAX;
+	if (!writer->is_full)
+		handover->of[handover->count++] = (struct handed_starts){
+			.key = key, .starts = starts, .after = at - writer->begin};
+}
+
+bool leader_hand_over(struct leader *leader, mtime now, struct throttle_handover *ret)
+{
+	struct writer writer = {.handover = ret, .begin = now - leader->figures.period};
+	bool is_sure = leader_is_leading(leader, now) && !leader_is_silent(leader, now);
+	ret->leader = leader->member;
+	ret->count = 0;
+	ret->sure_for = leader->proof_ends - now;
+	if (is_sure)
+		throttle_each_start(leader->rings, writer.begin, write_starts, &writer);
+	leader_resign(leader);
+	return is_sure && !writer.is_full;
+}
+
+/* The time of whoever handed over has gone on by at most now - asked_at. */
+void leader_inherit(
+	struct leader *leader, const struct throttle_handover *handover, mtime asked_at, mtime now)
+{
+	mtime sure_until = mtime_after(asked_at, handover->sure_for);
+	mtime begin = now - handover->figures.period;
+	bool leads_already = leader_is_leading(leader, now) && !leader_is_silent(leader, now);
+	if (leads_already || now >= sure_until)
+		return;
+	if (start_rings(leader, begin) != RC_OK)
+		return;
+	for (uint32_t i = 0; i < handover->count; i++) {
+		const struct handed_starts *starts = &handover->of[i];
+		mtime at = mtime_after(begin, starts->after);
+		throttle_restore(leader->rings, starts->key, starts->starts, at);
+		leader->latest = mtime_max(leader->latest, at);
+	}
+	leader->proved_at = asked_at;
+	leader->proof_ends = sure_until;
+	leader->requested_at = MTIME_NEVER;
 }
 
 /* ---------- answers ---------- */

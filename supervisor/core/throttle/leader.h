@@ -17,7 +17,7 @@
 #ifndef CORE_THROTTLE_LEADER_H
 #define CORE_THROTTLE_LEADER_H
 
-#include "core/throttle/request.h"
+#include "core/throttle/handover.h"
 #include "core/throttle/throttle.h"
 
 struct leader;
@@ -33,6 +33,12 @@ enum rc leader_prove(struct leader *, mtime sent_at, mtime now) MUST_CHECK;
 /* A request of any member came. The answer is valid until the next call; its figures are left to
  * the caller. */
 struct throttle_answer *leader_answer(struct leader *, const struct throttle_request *, mtime now);
+/* It consumes the queue no more, and writes what the next leader needs; but for the member and the
+ * figures. Then it leads nothing. False: it has nothing to hand over, or too much. */
+bool leader_hand_over(struct leader *, mtime now, struct throttle_handover *ret) MUST_CHECK;
+/* Another one has handed this over, after it was asked at asked_at. Without memory this one is
+ * silent, as after any other change. */
+void leader_inherit(struct leader *, const struct throttle_handover *, mtime asked_at, mtime now);
 /* Requests come, and until then it must send one of its own, with or without keys; MTIME_NEVER:
  * none come. */
 mtime leader_deadline(const struct leader *);

@@ -138,6 +138,30 @@ void member_on_answer(struct member *member, const struct throttle_answer *answe
 	member->has_news = false;
 }
 
+/* ---------- an orderly change of the leader ---------- */
+
+bool member_hand_over(struct member *member, uint64_t to, mtime now, struct throttle_handover *ret)
+{
+	ret->member = to;
+	ret->figures = member->figures;
+	return leader_hand_over(member->leader, now, ret);
+}
+
+void member_inherit(
+	struct member *member, const struct throttle_handover *handover, mtime asked_at, mtime now)
+{
+	if (!member->is_up || handover->member != member->id)
+		return;
+	if (handover->figures.version >= member->figures.version)
+		adopt(member, &handover->figures);
+	leader_inherit(member->leader, handover, asked_at, now);
+}
+
+uint64_t member_id(const struct member *member)
+{
+	return member->id;
+}
+
 struct member_facts member_facts(const struct member *member, mtime now)
 {
 	return (struct member_facts){.grants = grants_facts(member->throttle),

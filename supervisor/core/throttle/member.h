@@ -5,6 +5,7 @@
 #define CORE_THROTTLE_MEMBER_H
 
 #include "core/throttle/grants.h"
+#include "core/throttle/handover.h"
 
 struct member;
 
@@ -29,6 +30,14 @@ mtime member_deadline(const struct member *);
 const struct throttle_answer *member_on_request(
 	struct member *, const struct throttle_request *, mtime now);
 void member_on_answer(struct member *, const struct throttle_answer *, mtime now);
+
+/* It has ended to consume. True: *ret is for the member that leads next, which is `to`; false: that
+ * one has to be silent. */
+bool member_hand_over(
+	struct member *, uint64_t to, mtime now, struct throttle_handover *ret) MUST_CHECK;
+/* What it asked for at asked_at, because a leader has announced in the queue that it leaves. */
+void member_inherit(struct member *, const struct throttle_handover *, mtime asked_at, mtime now);
+uint64_t member_id(const struct member *);
 
 struct member_facts {
 	struct grants_facts grants;

@@ -98,6 +98,11 @@ void ring_take_back(struct ring *ring, uint32_t starts, mtime at)
 	ring->next = place_of(ring, taken);
 }
 
+mtime ring_start(const struct ring *ring, uint32_t ago)
+{
+	return ring->starts[place_of(ring, ago)];
+}
+
 bool ring_latest(const struct ring *ring, mtime *ret_at)
 {
 	if (ring->count == 0)

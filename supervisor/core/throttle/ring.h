@@ -40,6 +40,8 @@ void ring_postdate(struct ring *, uint32_t starts, mtime now);
 void ring_take_back(struct ring *, uint32_t starts, mtime at);
 /* How many of the ring's starts are later than this. O(log places). */
 uint32_t ring_count_after(const struct ring *, mtime at);
+/* The start that was so many starts ago; 1: the latest, up to ring->count. */
+mtime ring_start(const struct ring *, uint32_t ago);
 /* The latest start; false: there was none. */
 bool ring_latest(const struct ring *, mtime *ret_at) MUST_CHECK;
 

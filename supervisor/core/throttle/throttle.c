@@ -208,6 +208,30 @@ void throttle_each_charged(const struct throttle *throttle,
 	}
 }
 
+static void each_start_of(const struct window *window, mtime since,
+	void (*on_starts)(void *ctx, uint64_t key, uint32_t starts, mtime at), void *ctx)
+{
+	const struct ring *ring = &window->ring;
+	uint32_t ago = ring_count_after(ring, since);
+	while (ago > 0) {
+		mtime at = ring_start(ring, ago);
+		uint32_t starts = 1;
+		while (starts < ago && ring_start(ring, ago - starts) == at)
+			starts++;
+		on_starts(ctx, key_of_number(window->place.number), starts, at);
+		ago -= starts;
+	}
+}
+
+void throttle_each_start(const struct throttle *throttle, mtime since,
+	void (*on_starts)(void *ctx, uint64_t key, uint32_t starts, mtime at), void *ctx)
+{
+	const struct link *link = throttle->by_start.next;
+	for (; link != &throttle->by_start; link = link->next)
+		each_start_of(
+			CONTAINER_OF(link, const struct window, by_start), since, on_starts, ctx);
+}
+
 static struct window *window_restore(struct throttle *throttle, uint64_t key, mtime at)
 {
 	struct window *window = window_find(throttle, key);

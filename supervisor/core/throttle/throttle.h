@@ -71,6 +71,10 @@ mtime throttle_latest(const struct throttle *, uint64_t key);
  */
 void throttle_each_charged(const struct throttle *,
 	void (*on_charged)(void *ctx, uint64_t key, uint32_t starts), void *ctx);
+/* Call on_starts for all starts later than `since`, those of a key together in the order of their
+ * times, and the keys in the order of their latest ones: as throttle_restore wants them. */
+void throttle_each_start(const struct throttle *, mtime since,
+	void (*on_starts)(void *ctx, uint64_t key, uint32_t starts, mtime at), void *ctx);
 /* Before the first throttle_ask: there were so many starts with this key, not before those of the
  * call before, nor before the time of throttle_missed. throttle_starts does not count them. Without
  * memory or space for another key, any key may have had them. */

@@ -11,7 +11,7 @@ struct throttle_link {
 	struct throttles *throttles;   /* borrowed */
 	struct broker_link *link;      /* owned; NULL: there is no shared throttle */
 	struct connection *connection; /* borrowed; NULL: offline */
-	bool is_blocked, is_closing, has_ended;
+	bool is_blocked, is_closing, is_closed, has_ended;
 };
 
 struct throttle_link *throttle_link_new(
@@ -171,6 +171,19 @@ static void open_link(struct throttle_link *link)
 			  "again");
 }
 
+/* Those that lead hand over first. */
+static void close_when_left(struct throttle_link *link)
+{
+	for (size_t i = 0; i < link->throttles->count; i++) {
+		struct named_throttle *named = shared_at(link, i);
+		if (named && !throttle_channel_has_left(named->channel))
+			return;
+	}
+	if (!link->is_closed)
+		broker_link_close(link->link);
+	link->is_closed = true;
+}
+
 void throttle_link_turn(struct throttle_link *link)
 {
 	mtime now = throttles_now();
@@ -187,6 +200,8 @@ void throttle_link_turn(struct throttle_link *link)
 		throttle_channel_tick(named->channel, now);
 		throttles_follow(link->throttles, named);
 	}
+	if (link->is_closing)
+		close_when_left(link);
 	broker_link_flush(link->link);
 }
 
@@ -209,11 +224,15 @@ bool throttle_link_is_blocked(const struct throttle_link *link)
 
 void throttle_link_close(struct throttle_link *link)
 {
+	if (link->is_closing)
+		return;
 	link->is_closing = true;
-	if (link->link)
-		broker_link_close(link->link);
-	else
-		link->has_ended = true;
+	link->has_ended = !link->link;
+	for (size_t i = 0; i < link->throttles->count; i++) {
+		struct named_throttle *named = shared_at(link, i);
+		if (named)
+			throttle_channel_leave(named->channel, throttles_now());
+	}
 }
 
 bool throttle_link_is_closed(const struct throttle_link *link)

@@ -69,6 +69,10 @@ static const struct {
 		"none of its 7 messages had a key: session.key is header:account, and "
 		"publishers must put it there (wpool publish --session-key); without a key "
 		"there is no order"},
+	{HEALTH_NO_LEADER,
+		"no supervisor answers for the throttle erp, so no task starts: the queue "
+		"wpool.throttle.erp is not consumed, or the broker does not take or answer "
+		"requests in time; see the log"},
 };
 
 START_TEST(each_cause_has_a_sentence)
@@ -96,7 +100,8 @@ START_TEST(each_cause_has_a_sentence)
 		.paused = 3,
 		.held = 1,
 		.deliveries = 7,
-		.key_place = "header:account"};
+		.key_place = "header:account",
+		.unled = "erp"};
 
 	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_CONSUMER),
 		"not consuming its queue \"orders\": queue \"orders\" does not exist (NOT_FOUND)");
