@@ -5,7 +5,7 @@
 
 fault_rows := $(patsubst tests/fault/%.c,%,$(sort $(wildcard tests/fault/row_*.c)))
 # Libraries to be preloaded; never into a program of instrumented code.
-preloaded := failing_calls shifted_clock
+preloaded := failing_calls recorded_starts shifted_clock
 preloaded_libraries := $(preloaded:%=$(BUILD)/%.so)
 fault_tools := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/fault/row_% $(preloaded:%=tests/fault/%.c),$(wildcard tests/fault/*.c)))
 every_fault_program := $(fault_rows:%=$(BUILD)/tests/fault/%)

@@ -176,9 +176,14 @@ static struct proc *start_program(
 	return start_argv(argv, more);
 }
 
+struct proc *fixture_wpool_with(const char *const arguments[], const char *const environment[])
+{
+	return start_program("wpool", arguments, environment);
+}
+
 struct proc *fixture_wpool(const char *const arguments[])
 {
-	return start_program("wpool", arguments, NULL);
+	return fixture_wpool_with(arguments, NULL);
 }
 
 struct proc *fixture_serve(const char *const options[], const char *const worker[])

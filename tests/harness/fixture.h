@@ -69,6 +69,8 @@ struct proc *fixture_serve_program(
 struct proc *fixture_serve_under(const char *const starter[], const char *pools);
 /* Start wpool with these arguments (NULL-terminated). */
 struct proc *fixture_wpool(const char *const arguments[]);
+/* The same with further environment variables (NULL-terminated, or NULL). */
+struct proc *fixture_wpool_with(const char *const arguments[], const char *const environment[]);
 /* Post a task for the echo worker that works until fixture_release(id), and wait until a worker has
  * begun it. serve: where the line is logged that the worker writes then. */
 void fixture_post_held(struct proc *serve, const char *id);

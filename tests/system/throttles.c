@@ -1,6 +1,7 @@
 /* Throttles on a real broker with real workers, which record when each task begins: no window has
  * more starts than the limit, nobody else waits, and nothing is lost, whatever happens to a task
  * that exceeds it. */
+#include "harness/begins.h"
 #include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
@@ -9,80 +10,13 @@
 #include "system/system.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-#define SECOND INT64_C(1000000)
-/* A worker begins a task later than it was written, by less than this part of the period. One start
- * too many comes at once, together with the others of its window: that is no question of time. */
-#define LATE_PART 4
+#define SECOND BEGINS_SECOND
 
-/* ---------- what began when ---------- */
-
-#define BEGINS_MAX 1000
-
-struct begin {
-	int64_t at; /* microseconds */
-	char queue[80], tenant[20], id[40];
-	long long attempt;
-};
-
-static struct begin begins[BEGINS_MAX];
-static int begin_count;
-
-static int by_time(const void *one, const void *other)
-{
-	const struct begin *a = one, *b = other;
-	return (a->at > b->at) - (a->at < b->at);
-}
-
-static void read_begins(void)
-{
-	char *path = scratch_path(fixture.folder, "begins");
-	char *text = scratch_read(path, NULL);
-	begin_count = 0;
-	for (char *line = text; line && *line; line = strchr(line, '\n') + 1) {
-		struct begin *begin = &begins[begin_count++];
-		ck_assert_int_lt(begin_count, BEGINS_MAX);
-		ck_assert_int_eq(sscanf(line, "%" SCNd64 " %79s %19s %39s %lld", &begin->at,
-					 begin->queue, begin->tenant, begin->id, &begin->attempt),
-			5);
-	}
-	qsort(begins, (size_t)begin_count, sizeof *begins, by_time);
-	free(text);
-	free(path);
-}
-
-/* In no window of one period, less what a worker may be late by, are more than limit of this
- * tenant; NULL: of all. Return how many there are. */
-static int expect_windows(const char *tenant, int limit, int64_t period)
-{
-	int64_t latest[100];
-	int count = 0;
-	ck_assert_int_le(limit, 100);
-	for (int i = 0; i < begin_count; i++) {
-		if (tenant && strcmp(begins[i].tenant, tenant) != 0)
-			continue;
-		int64_t *oldest = &latest[count % limit];
-		if (count >= limit)
-			ck_assert_msg(begins[i].at - *oldest >= period - period / LATE_PART,
-				"%s: start %d came %" PRId64 " us after the one %d before it",
-				tenant ? tenant : "all", count, begins[i].at - *oldest, limit);
-		*oldest = begins[i].at;
-		count++;
-	}
-	return count;
-}
-
-static int count_of_queue(const char *queue, int among)
-{
-	int count = 0;
-	for (int i = 0; i < among; i++)
-		count += strcmp(begins[i].queue, queue) == 0;
-	return count;
-}
+static struct begins begins;
 
 /* ---------- the supervisor ---------- */
 
@@ -95,14 +29,10 @@ static char *lists(const char *pools, const char *throttles)
 static struct proc *serve_as(const char *program, const char *point, const char *pools)
 {
 	char *witness = scratch_text("WITNESS=%s", fixture.witness);
-	char *path = scratch_path(fixture.folder, "begins");
-	char *recorded = scratch_text("BEGINS=%s", path);
 	char *state = scratch_text("STATE_DIRECTORY=%s/state", fixture.folder);
-	const char *const environment[] = {witness, recorded, state, point, NULL};
+	const char *const environment[] = {witness, begins_variable(), state, point, NULL};
 	struct proc *proc = fixture_serve_program(program, environment, pools);
 	free(witness);
-	free(path);
-	free(recorded);
 	free(state);
 	return proc;
 }
@@ -234,13 +164,13 @@ START_TEST(pools_share_a_limit_alike)
 	ck_assert_int_le(figure("erp", "starts_in_window"), LIMIT);
 	ck_assert_int_eq(figure("erp", "starts"), 2 * EACH);
 	ck_assert_int_gt(figure("erp", "delayed"), 0);
-	read_begins();
-	ck_assert_int_eq(expect_windows(NULL, LIMIT, SECOND), 2 * EACH);
-	int first = count_of_queue(fixture.queue, EACH);
+	begins_read(&begins);
+	ck_assert_int_eq(begins_expect_windows(&begins, NULL, LIMIT, SECOND), 2 * EACH);
+	int first = begins_count_queue(&begins, fixture.queue, EACH);
 	ck_assert_int_ge(first, EACH / 4);
 	ck_assert_int_le(first, EACH - EACH / 4);
 	/* It is used: eight windows take seven periods. */
-	ck_assert_int_le(begins[2 * EACH - 1].at - begins[0].at, 10 * SECOND);
+	ck_assert_int_le(begins.all[2 * EACH - 1].at - begins.all[0].at, 10 * SECOND);
 	fixture_stop(proc);
 	ck_assert_int_eq(fixture_witnessed(NULL), 2 * EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
@@ -260,8 +190,8 @@ START_TEST(a_pool_without_the_throttle_does_not_wait)
 	post(fixture.queue, "one", 0, 3);
 	post(fixture.replies, "two", 0, 20);
 	await_witnessed(20);
-	read_begins();
-	ck_assert_int_eq(count_of_queue(fixture.replies, begin_count), 20);
+	begins_read(&begins);
+	ck_assert_int_eq(begins_count_queue(&begins, fixture.replies, begins.count), 20);
 	ck_assert_int_ge(figure("erp", "retry_after_s"), 1);
 	fixture_stop(proc);
 	free(one);
@@ -292,12 +222,13 @@ START_TEST(only_the_tenant_over_its_limit_waits)
 	ck_assert_ptr_null(strstr(shown, "\"a\""));
 	ck_assert_ptr_null(strstr(metrics, "\"a\""));
 	await_witnessed(29);
-	read_begins();
-	ck_assert_int_eq(expect_windows("a", 5, SECOND), 20);
-	ck_assert_int_eq(expect_windows("b", 5, SECOND), 5);
-	ck_assert_int_eq(expect_windows("c", 5, SECOND), 4);
+	begins_read(&begins);
+	ck_assert_int_eq(begins_expect_windows(&begins, "a", 5, SECOND), 20);
+	ck_assert_int_eq(begins_expect_windows(&begins, "b", 5, SECOND), 5);
+	ck_assert_int_eq(begins_expect_windows(&begins, "c", 5, SECOND), 4);
 	for (int i = 0; i < 14; i++) /* the first window of each */
-		ck_assert_int_le(begins[i].at - begins[0].at, SECOND - SECOND / LATE_PART);
+		ck_assert_int_le(
+			begins.all[i].at - begins.all[0].at, SECOND - SECOND / BEGINS_LATE_PART);
 	fixture_stop(proc);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	free(shown);
@@ -320,11 +251,11 @@ START_TEST(what_does_not_fit_here_comes_back)
 	await_witnessed(80);
 	ck_assert_int_gt(figure("tenant", "postponed"), 0);
 	fixture_await_settled(delays);
-	read_begins();
-	ck_assert_int_eq(expect_windows("a", 5, SECOND), 60);
-	ck_assert_int_eq(expect_windows("b", 5, SECOND), 20);
-	for (int i = 0; i < begin_count; i++)
-		ck_assert_int_eq(begins[i].attempt, 1);
+	begins_read(&begins);
+	ck_assert_int_eq(begins_expect_windows(&begins, "a", 5, SECOND), 60);
+	ck_assert_int_eq(begins_expect_windows(&begins, "b", 5, SECOND), 20);
+	for (int i = 0; i < begins.count; i++)
+		ck_assert_int_eq(begins.all[i].attempt, 1);
 	fixture_stop(proc);
 	ck_assert_int_eq(client_ready(fixture.client, fixture.dead), 0);
 	free(text);
@@ -357,8 +288,8 @@ START_TEST(the_caller_is_told_when_to_come_again)
 		"refused by a throttle of its pool: try again in ");
 	post(fixture.queue, "-", 3, 4); /* without a caller it waits */
 	await_witnessed(2);
-	read_begins();
-	ck_assert_int_eq(expect_windows(NULL, 1, 3 * SECOND), 2);
+	begins_read(&begins);
+	ck_assert_int_eq(begins_expect_windows(&begins, NULL, 1, 3 * SECOND), 2);
 	fixture_stop(proc);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	free(text);
@@ -407,12 +338,13 @@ START_TEST(an_operator_sets_figures_until_others_are_configured)
 		RUN(0, "throttle", "erp", "--period", "30min"), "erp: at most 1 start in 30min");
 	post(fixture.queue, "-", 0, 12);
 	await_waits("erp");
-	command_expect_text(RUN(0, "throttles"), "erp       1   30min  supervisor       0 ");
+	command_expect_text(
+		RUN(0, "throttles"), "erp       1   30min  supervisor  -            0 ");
 	command_expect_text(RUN(0, "throttle", "erp", "--limit", "3", "--period", "1s"),
 		"erp: at most 3 starts in 1s");
 	await_witnessed(12);
-	read_begins();
-	ck_assert_int_eq(expect_windows(NULL, 3, SECOND), 12);
+	begins_read(&begins);
+	ck_assert_int_eq(begins_expect_windows(&begins, NULL, 3, SECOND), 12);
 	json_decref(reload(text, configured));
 	ck_assert_int_eq(figure("erp", "limit"), 3);
 	json_t *answer = reload(text, "- {name: erp, limit: 1, period: 8s}\n");
@@ -484,9 +416,9 @@ START_TEST(a_reload_changes_who_waits_for_what)
 	json_decref(reload(keyed, by_tenant));
 	post(fixture.queue, "a", 3, 14);
 	await_witnessed(14);
-	read_begins();
-	memmove(begins, &begins[3], (size_t)(begin_count -= 3) * sizeof *begins);
-	ck_assert_int_eq(expect_windows("a", 5, SECOND), 11);
+	begins_read(&begins);
+	begins_skip(&begins, 3);
+	ck_assert_int_eq(begins_expect_windows(&begins, "a", 5, SECOND), 11);
 
 	json_t *answer = reload(keyed, "- {name: tenant, limit: 1, period: 1s}\n");
 	ck_assert_str_eq(control_text(control_member(answer, "pools", 0), "action"), "replaced");
@@ -495,9 +427,9 @@ START_TEST(a_reload_changes_who_waits_for_what)
 	post(fixture.queue, "a", 14, 16);
 	post(fixture.queue, "b", 14, 16);
 	await_witnessed(18);
-	read_begins();
-	memmove(begins, &begins[14], (size_t)(begin_count -= 14) * sizeof *begins);
-	ck_assert_int_eq(expect_windows(NULL, 1, SECOND), 4);
+	begins_read(&begins);
+	begins_skip(&begins, 14);
+	ck_assert_int_eq(begins_expect_windows(&begins, NULL, 1, SECOND), 4);
 	fixture_stop(proc);
 	free(with);
 	free(without);
@@ -562,8 +494,8 @@ START_TEST(killed_between_the_record_and_the_worker_it_counts)
 	proc_expect(proc, "control socket: ");
 	await_waits("erp");
 	ck_assert_int_eq(figure("erp", "starts_in_window"), 1);
-	read_begins();
-	ck_assert_int_le(begin_count, crash->begun);
+	begins_read(&begins);
+	ck_assert_int_le(begins.count, crash->begun);
 	fixture_stop(proc);
 	broker_expect_messages(fixture.broker, fixture.queue, 2);
 	free(text);
@@ -619,11 +551,11 @@ START_TEST(a_session_pool_whose_window_is_full_names_the_throttle)
 	char *reasons = await_text("/readyz", "the throttle each holds back some");
 	await_witnessed(8);
 	control_await("/readyz", 200);
-	read_begins();
-	ck_assert_int_eq(expect_windows("a", 2, 5 * SECOND), 8);
+	begins_read(&begins);
+	ck_assert_int_eq(begins_expect_windows(&begins, "a", 2, 5 * SECOND), 8);
 	for (int i = 0; i < 8; i++) { /* in order */
 		char *id = scratch_text("a-%d", i);
-		ck_assert_str_eq(begins[i].id, id);
+		ck_assert_str_eq(begins.all[i].id, id);
 		free(id);
 	}
 	fixture_stop(proc);

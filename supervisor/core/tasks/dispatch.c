@@ -130,8 +130,7 @@ uint32_t dispatch_runnable(const struct dispatch *dispatch)
 
 uint32_t dispatch_suspects(const struct dispatch *dispatch)
 {
-	const struct throttling *throttling = &dispatch->throttling;
-	bool waits = throttling->all.until || throttling->suspects.first;
+	bool waits = dispatch->throttling.all.until || dispatch_suspects_are_held(dispatch);
 	return waits ? 0 : dispatch->suspect_count;
 }
 
@@ -143,7 +142,7 @@ uint32_t dispatch_throttled(const struct dispatch *dispatch)
 		return dispatch->queued_count + count_ready(dispatch) + parked;
 	return throttling->in_groups + parked +
 	       (throttling->queued.first ? count_others(dispatch) : 0) +
-	       (throttling->suspects.first ? dispatch->suspect_count : 0);
+	       (dispatch_suspects_are_held(dispatch) ? dispatch->suspect_count : 0);
 }
 
 static struct delivery *first_of(const struct link *tasks)
@@ -185,7 +184,10 @@ static void leave_turn_if_last(struct dispatch *dispatch)
 void dispatch_offer(struct dispatch *dispatch, struct delivery *delivery)
 {
 	delivery->state = DELIVERY_QUEUED;
-	list_append(queue_of(dispatch, delivery), &delivery->place);
+	if (runs_alone(dispatch, delivery))
+		dispatch_add_suspect(dispatch, delivery);
+	else
+		list_append(&dispatch->queued, &delivery->place);
 	count_queued(dispatch, delivery, 1);
 	wait_for_turn(dispatch);
 }
@@ -452,7 +454,7 @@ static struct delivery *next_in_turn(struct dispatch *dispatch, mtime now)
 	while ((next = sessions_next(dispatch->sessions, unkeyed)) && next->session &&
 		runs_alone(dispatch, next)) {
 		sessions_begin(dispatch->sessions, next, now);
-		list_append(&dispatch->suspects, &next->place);
+		dispatch_add_suspect(dispatch, next);
 		count_queued(dispatch, next, 1);
 	}
 	return next;
@@ -500,12 +502,14 @@ static void rename_next(struct dispatch *dispatch, mtime now)
 static void hold_list(struct dispatch *dispatch, struct delivery *delivery, bool keeps_place)
 {
 	struct throttling *throttling = &dispatch->throttling;
-	bool is_suspect = runs_alone(dispatch, delivery);
-	*(is_suspect ? &throttling->suspects : &throttling->queued) =
-		(struct throttle_hold){.first = delivery,
-			.until = throttling->until,
-			.needs_credit = !keeps_place,
-			.by = throttling->by};
+	if (runs_alone(dispatch, delivery)) {
+		dispatch_hold_suspect(dispatch, delivery);
+		return;
+	}
+	throttling->queued = (struct throttle_hold){.first = delivery,
+		.until = throttling->until,
+		.needs_credit = !keeps_place,
+		.by = throttling->by};
 	leave_turn_if_last(dispatch);
 }
 

@@ -1,4 +1,4 @@
-/* Which workers are kept for suspects. */
+/* Which workers are kept for suspects, and which suspect is asked about next. */
 #include "core/tasks/dispatch_internal.h"
 
 /* A worker that is kept for a suspect and is not empty after so long goes back to other tasks, and
@@ -97,4 +97,34 @@ struct pipe *dispatch_pipe_for_suspect(struct dispatch *dispatch, mtime now)
 			return pipe;
 	}
 	return NULL;
+}
+
+/* ---------- throttles ---------- */
+
+bool dispatch_suspects_are_held(const struct dispatch *dispatch)
+{
+	const struct delivery *first = dispatch->throttling.suspects.first;
+	return first && dispatch->suspects.next == &first->place;
+}
+
+void dispatch_add_suspect(struct dispatch *dispatch, struct delivery *delivery)
+{
+	if (dispatch_suspects_are_held(dispatch))
+		list_prepend(&dispatch->suspects, &delivery->place);
+	else
+		list_append(&dispatch->suspects, &delivery->place);
+}
+
+void dispatch_hold_suspect(struct dispatch *dispatch, struct delivery *delivery)
+{
+	const struct throttling *throttling = &dispatch->throttling;
+	struct throttle_hold *hold = &dispatch->throttling.suspects;
+	if (!hold->first)
+		*hold = (struct throttle_hold){.first = delivery, .until = MTIME_NEVER};
+	if (throttling->until < hold->until) {
+		hold->until = throttling->until;
+		hold->by = throttling->by;
+	}
+	list_remove(&delivery->place);
+	list_append(&dispatch->suspects, &delivery->place);
 }

@@ -32,4 +32,12 @@ static inline void dispatch_unkeep_down_to(struct dispatch *dispatch, uint32_t a
 /* A pipe that has become empty: it is kept for a suspect, or its suspect has ended. */
 void dispatch_alone_is_empty(struct dispatch *, struct pipe *);
 
+/* A throttle has refused all suspects: the first of them is the first again. */
+bool dispatch_suspects_are_held(const struct dispatch *);
+/* It is asked about before those that a throttle has refused. */
+void dispatch_add_suspect(struct dispatch *, struct delivery *);
+/* A throttle has refused the first one. One of another key may start, so the next one is asked
+ * about, until the first that was refused has its turn again. */
+void dispatch_hold_suspect(struct dispatch *, struct delivery *);
+
 #endif

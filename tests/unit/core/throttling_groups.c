@@ -421,6 +421,31 @@ START_TEST(a_suspect_keeps_its_place_and_stops_no_other_task)
 }
 END_TEST
 
+/* The first suspect, of key a, waits for its throttle, and the second one may start. */
+START_TEST(a_suspect_stops_no_suspect_of_another_key)
+{
+	struct rig rig;
+	struct pool_config config = rig_several(2, 2);
+	throttled_set(throttle, 2, THROTTLED_PERIOD);
+	throttled_add(&config, throttle, true, THROTTLE_DELAY);
+	rig_start(&rig, config);
+	rig_set_writable(&rig, 1, false);
+	throttled_deliver(&rig, "a b");
+	rig_set_writable(&rig, 1, true);
+	throttled_deliver(&rig, "a");
+	rig_gone(&rig, 0, 1);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	throttled_expect(&rig, 0, NULL);
+	rig_answer_task(&rig, 1, 1, 3, STATUS_DONE);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 1:2, ack 3");
+	throttled_expect(&rig, 1, "t0");
+	ck_assert_uint_eq(dispatch_suspects(&rig.pool->tasks.dispatch), 0);
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- what else happens meanwhile ---------- */
 
 START_TEST(a_drain_hands_back_what_waits)
@@ -622,7 +647,8 @@ static Suite *throttling_groups_suite(void)
 		a_task_that_has_come_back_is_not_postponed,
 		a_task_that_has_come_back_holds_its_place);
 	UNIT_CASE_WITH(suite, "alone", set_up, tear_down, an_exclusive_task_keeps_its_place,
-		a_suspect_keeps_its_place_and_stops_no_other_task);
+		a_suspect_keeps_its_place_and_stops_no_other_task,
+		a_suspect_stops_no_suspect_of_another_key);
 	UNIT_CASE_WITH(suite, "meanwhile", set_up, tear_down, a_drain_hands_back_what_waits,
 		a_forced_stop_hands_back_what_waits, after_a_minute_of_a_pause_what_waits_goes_back,
 		a_lost_channel_takes_what_waits, other_figures_and_a_suspension_apply_to_what_waits,
