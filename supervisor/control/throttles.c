@@ -48,6 +48,10 @@ static void add_shared_figures(struct throttle_view *view, mtime now)
 	view->unused = (int64_t)facts.grants.expired;
 	view->late = (int64_t)facts.grants.late;
 	view->leader = throttle_leader_name(throttles_leader(view->named));
+	if (facts.grants.heard_at == MTIME_NEVER || now - facts.grants.heard_at > view->period)
+		view->in_windows = MTIME_NEVER;
+	if (throttles_leader(view->named) == THROTTLE_LEADER_NONE)
+		view->retry_after = MTIME_NEVER;
 }
 
 static struct throttle_view view_of(

@@ -53,8 +53,8 @@ struct throttle_channel {
 	struct backoff backoff;
 	mtime retry_at;      /* MTIME_NEVER: no wait */
 	mtime leave_by;      /* MTIME_NEVER: it does not leave */
-	mtime take_asked_at; /* a leader that leaves was asked what it knows; MTIME_NEVER: none was
-			      */
+	uint64_t leaver;     /* a leader that leaves; 0: none, or it has handed over */
+	mtime take_asked_at; /* it was asked what it knows */
 	struct buf scratch;
 	struct throttle_request request; /* the latest that came */
 	struct throttle_answer answer;
@@ -69,7 +69,7 @@ struct throttle_channel *throttle_channel_new(
 		return NULL;
 	channel->member = member;
 	channel->log = log;
-	channel->retry_at = channel->leave_by = channel->take_asked_at = MTIME_NEVER;
+	channel->retry_at = channel->leave_by = MTIME_NEVER;
 	snprintf(channel->queue, sizeof channel->queue, THROTTLE_QUEUE_PREFIX "%.*s",
 		TEXT_ARGS(name));
 	backoff_init(&channel->backoff, WAIT_FIRST, WAIT_LAST, seed);
@@ -128,6 +128,8 @@ static void end(struct throttle_channel *channel)
 	channel->state = ENDED;
 	channel->retry_at = channel->leave_by = MTIME_NEVER;
 	member_down(channel->member);
+	if (channel->connection)
+		channel_close(channel->connection, channel->number);
 }
 
 static void wait_and_retry(struct throttle_channel *channel, mtime now)
@@ -306,7 +308,7 @@ static void on_answer(
 
 void throttle_channel_leave(struct throttle_channel *channel, mtime now)
 {
-	if (channel->leave_by != MTIME_NEVER)
+	if (channel->leave_by != MTIME_NEVER || channel->state == ENDED)
 		return;
 	if (channel->state != CONSUMING || !member_facts(channel->member, now).is_leading) {
 		end(channel);
@@ -353,8 +355,7 @@ static void on_leave(
 {
 	struct amqp_publish message;
 	struct text address;
-	uint64_t id;
-	const char *why = throttle_leave_read(content->body, &id);
+	const char *why = throttle_leave_read(content->body, &channel->leaver);
 
 	if (!why)
 		why = find_address(content, &address);
@@ -398,23 +399,28 @@ static void on_handover(
 
 	if (why)
 		log_forged(channel, "handover", why);
-	else if (handover && channel->take_asked_at != MTIME_NEVER)
+	else if (handover && channel->leaver > 0 && handover->leader == channel->leaver) {
+		channel->leaver = 0;
 		member_inherit(channel->member, handover, channel->take_asked_at, now);
-	channel->take_asked_at = MTIME_NEVER;
+	}
 	free(handover);
 }
 
 /* ---------- events ---------- */
 
+/* What was delivered before may have been handled, and its starts would be given back twice: who
+ * sent it asks again after a lease. */
 static void on_queue_message(
-	struct throttle_channel *channel, const struct amqp_content *content, mtime now)
+	struct throttle_channel *channel, const struct amqp_event *event, mtime now)
 {
-	if (channel->state != CONSUMING)
+	bool consumes = channel->state == CONSUMING;
+
+	if (event->redelivered || (!consumes && channel->state != CANCELLING))
 		return;
-	if (throttle_message_kind(content->body) == THROTTLE_LEAVE)
-		on_leave(channel, content, now);
-	else
-		on_request(channel, content, now);
+	if (throttle_message_kind(event->content.body) != THROTTLE_LEAVE)
+		on_request(channel, &event->content, now);
+	else if (consumes)
+		on_leave(channel, &event->content, now);
 }
 
 static void on_direct_message(
@@ -435,7 +441,7 @@ static void on_delivery(struct throttle_channel *channel, const struct amqp_even
 	if (text_is(event->consumer, ANSWERS_TAG))
 		on_direct_message(channel, &event->content, now);
 	else
-		on_queue_message(channel, &event->content, now);
+		on_queue_message(channel, event, now);
 }
 
 static void on_declared(struct throttle_channel *channel, const struct amqp_event *event)
@@ -484,14 +490,15 @@ void throttle_channel_on_event(
 
 /* ---------- time ---------- */
 
-mtime throttle_channel_deadline(const struct throttle_channel *channel)
+mtime throttle_channel_deadline(const struct throttle_channel *channel, bool may_ask)
 {
 	mtime own = mtime_min(channel->retry_at, channel->leave_by);
 
-	return channel->state == CONSUMING ? mtime_min(own, member_deadline(channel->member)) : own;
+	may_ask = may_ask && channel->state == CONSUMING;
+	return may_ask ? mtime_min(own, member_deadline(channel->member)) : own;
 }
 
-void throttle_channel_tick(struct throttle_channel *channel, mtime now)
+void throttle_channel_tick(struct throttle_channel *channel, bool may_ask, mtime now)
 {
 	const struct throttle_request *request = NULL;
 	struct amqp_publish message;
@@ -500,7 +507,7 @@ void throttle_channel_tick(struct throttle_channel *channel, mtime now)
 		end(channel);
 	if (now >= channel->retry_at)
 		open_channel(channel);
-	if (channel->state == CONSUMING)
+	if (may_ask && channel->state == CONSUMING)
 		request = member_request(channel->member, now);
 	if (request)
 		publish(channel,

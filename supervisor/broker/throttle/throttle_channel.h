@@ -31,7 +31,9 @@ void throttle_channel_on_event(struct throttle_channel *, const struct amqp_even
 void throttle_channel_leave(struct throttle_channel *, mtime now);
 bool throttle_channel_has_left(const struct throttle_channel *);
 /* When to call throttle_channel_tick; MTIME_NEVER: it has nothing to do. */
-mtime throttle_channel_deadline(const struct throttle_channel *);
-void throttle_channel_tick(struct throttle_channel *, mtime now);
+mtime throttle_channel_deadline(const struct throttle_channel *, bool may_ask);
+/* may_ask: what is sent now is on its way at once. Else no request is made: it would expire only
+ * after it has come to the broker, and be granted starts that nobody can use. */
+void throttle_channel_tick(struct throttle_channel *, bool may_ask, mtime now);
 
 #endif

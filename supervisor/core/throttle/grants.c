@@ -9,9 +9,10 @@
 /* A task that is chosen is written a moment later. */
 #define MARGIN (2 * MTIME_MS)
 /* Before a task asks again that no answer wakes: one was lost, or there is no connection. */
-#define ASK_AGAIN      (250 * MTIME_MS)
-#define ASK_AGAIN_DOWN (10 * MTIME_SECOND)
-/* Of keys with an answer; who misses some asks about all. */
+#define ASK_AGAIN (250 * MTIME_MS)
+/* So often at least: it hears of other figures. */
+#define ASK_EVERY (5 * MTIME_SECOND)
+/* Keys that were answered about last; a pool that has missed some asks about all. */
 #define ANSWERS_KEPT 1024
 /* The lease is so many round trips. */
 #define ROUND_TRIPS 4
@@ -30,6 +31,7 @@ struct member_window {
 	struct grant former, latest; /* at most two leases overlap */
 	mtime asked_at;              /* the latest request about it; 0: none */
 	mtime free_at;               /* the leader grants none before; 0: not known */
+	uint32_t changes;            /* of the throttle's figures, when it said so */
 	mtime charged_until;         /* the first end of what was charged in this turn */
 	uint32_t used;               /* starts since asked_at */
 	uint32_t late;               /* to be reported */
@@ -40,6 +42,8 @@ struct member_window {
 struct grants {
 	struct throttle_request request; /* the latest */
 	mtime sent_at;
+	uint64_t lost; /* number of the request that was lost last; 0: none, or its answer came */
+	mtime lost_sent_at;
 	mtime round_trip; /* estimated; it follows a longer one at once, a shorter one slowly */
 	bool is_up, is_open /* it is not answered */;
 	bool is_unsure;      /* the latest refusal was */
@@ -92,9 +96,8 @@ void grants_free(struct grants *grants)
 	free(grants);
 }
 
-struct window *grants_window_new(struct grants *grants)
+struct window *grants_window_new(void)
 {
-	(void)grants;
 	struct member_window *window = calloc(1, sizeof *window);
 	if (!window)
 		return NULL;
@@ -147,6 +150,7 @@ static void close_request(struct throttle *throttle)
 void grants_up(struct throttle *throttle)
 {
 	throttle->grants->is_up = true;
+	throttle->grants->facts.unanswered = 0;
 	throttle->changes++; /* all ask again */
 }
 
@@ -189,20 +193,19 @@ mtime grants_ask(struct throttle *throttle, struct window *window, mtime now)
 	window_make_latest(throttle, window);
 	if (valid_grant(own, now))
 		return now;
-	if (own->free_at > now) {
+	if (own->free_at > now && own->changes == throttle->changes) {
 		grants->is_unsure = own->is_unsure;
 		return own->free_at;
 	}
 	grants->is_unsure = own->is_refused = true;
 	want(throttle, own, true, now);
-	return mtime_after(now, grants->is_up ? ASK_AGAIN : ASK_AGAIN_DOWN);
+	return mtime_after(now, grants->is_up ? ASK_AGAIN : GRANTS_WAIT_MAX);
 }
 
-void grants_charge(struct grants *grants, struct window *window, mtime now)
+void grants_charge(struct window *window, mtime now)
 {
 	struct member_window *own = of(window);
 	struct grant *grant = valid_grant(own, now);
-	(void)grants;
 	assert(grant);
 	if (--grant->left == 0)
 		list_remove(&grant->held);
@@ -234,13 +237,18 @@ static struct grant *first_held(const struct grants *grants)
 }
 
 /* More than there is space for count as used. */
+static void give_back_starts(struct grants *grants, uint64_t key, mtime stamp, uint32_t starts)
+{
+	bool is_known = stamp > 0 && grants->returned_count < REQUEST_KEYS_MAX;
+	if (starts > 0 && is_known)
+		grants->returned[grants->returned_count++] =
+			(struct returned){.key = key, .stamp = stamp, .starts = starts};
+	grants->facts.expired += starts;
+}
+
 static void give_back(struct grants *grants, struct grant *grant)
 {
-	bool is_known = grant->stamp > 0 && grants->returned_count < REQUEST_KEYS_MAX;
-	if (grant->left > 0 && is_known)
-		grants->returned[grants->returned_count++] = (struct returned){
-			.key = grant->key, .stamp = grant->stamp, .starts = grant->left};
-	grants->facts.expired += grant->left;
+	give_back_starts(grants, grant->key, grant->stamp, grant->left);
 	grant->left = 0;
 	list_remove(&grant->held);
 }
@@ -300,7 +308,8 @@ mtime grants_deadline(const struct throttle *throttle)
 	if (!list_is_empty(&grants->wanting) || grants->returned_count > 0)
 		return regular;
 	const struct grant *first = first_held(grants);
-	return first ? mtime_max(first->ends, regular) : MTIME_NEVER;
+	mtime hears_at = grants->sent_at + ASK_EVERY;
+	return first ? mtime_min(mtime_max(first->ends, regular), hears_at) : hears_at;
 }
 
 /* Answers that come too late say nothing; a longer lease lets them come in time. */
@@ -308,6 +317,8 @@ static void lose_request(struct throttle *throttle)
 {
 	struct grants *grants = throttle->grants;
 	close_request(throttle);
+	grants->lost = grants->request.number;
+	grants->lost_sent_at = grants->sent_at;
 	grants->facts.unanswered++;
 	grants->round_trip = mtime_max(grants->round_trip, grants->request.lease / ROUND_TRIPS * 2);
 }
@@ -373,9 +384,10 @@ static void move_grant(struct grant *to, struct grant *from)
 	from->left = 0;
 }
 
-static void take(struct grants *grants, const struct throttle_answer *answer,
+static void take(struct throttle *throttle, const struct throttle_answer *answer,
 	const struct granted *granted, struct member_window *window, mtime now)
 {
+	struct grants *grants = throttle->grants;
 	if (granted->starts > 0) {
 		give_back(grants, &window->former);
 		move_grant(&window->former, &window->latest);
@@ -387,6 +399,7 @@ static void take(struct grants *grants, const struct throttle_answer *answer,
 		list_append(&grants->held, &latest->held);
 	}
 	window->free_at = granted->wait > 0 ? mtime_after(now, granted->wait) : 0;
+	window->changes = throttle->changes;
 	window->is_unsure = granted->is_unsure;
 }
 
@@ -402,11 +415,39 @@ static void change_leader(struct grants *grants, uint64_t leader)
 		CONTAINER_OF(link, struct grant, held)->stamp = 0;
 }
 
+/* What waits for the key asks again. */
+static void note_answer(struct grants *grants, uint64_t key)
+{
+	grants->answered[grants->answers++ % ANSWERS_KEPT] = key;
+}
+
+/* Its lease is over: the starts go back, and then they can be granted. */
+static void take_late_answer(
+	struct throttle *throttle, const struct throttle_answer *answer, mtime now)
+{
+	struct grants *grants = throttle->grants;
+	grants->lost = 0;
+	grants->round_trip = mtime_max(grants->round_trip, now - grants->lost_sent_at);
+	if (grants->facts.leader == 0)
+		grants->facts.leader = answer->leader;
+	for (uint32_t i = 0; answer->leader == grants->facts.leader && i < answer->count; i++) {
+		const struct granted *granted = &answer->keys[i];
+		struct window *window = window_find(throttle, granted->key);
+		give_back_starts(grants, granted->key, answer->stamp, granted->starts);
+		note_answer(grants, granted->key);
+		if (window)
+			of(window)->free_at = 0;
+	}
+}
+
 bool grants_answer(struct throttle *throttle, const struct throttle_answer *answer, mtime now)
 {
 	struct grants *grants = throttle->grants;
-	if (answer->member != grants->request.member ||
-		grants_sent_at(throttle, answer->number) == MTIME_NEVER)
+	if (answer->member != grants->request.member)
+		return false;
+	if (answer->number == grants->lost)
+		take_late_answer(throttle, answer, now);
+	if (grants_sent_at(throttle, answer->number) == MTIME_NEVER)
 		return false;
 	grants->is_open = false;
 	measure(grants, now);
@@ -419,11 +460,11 @@ bool grants_answer(struct throttle *throttle, const struct throttle_answer *answ
 		const struct granted *granted = &answer->keys[i];
 		struct window *window = window_find(throttle, granted->key);
 		grants->facts.received += granted->starts;
-		grants->answered[grants->answers++ % ANSWERS_KEPT] = granted->key;
+		note_answer(grants, granted->key);
 		if (window)
-			take(grants, answer, granted, of(window), now);
+			take(throttle, answer, granted, of(window), now);
 		else
-			grants->facts.expired += granted->starts;
+			give_back_starts(grants, granted->key, answer->stamp, granted->starts);
 	}
 	return true;
 }

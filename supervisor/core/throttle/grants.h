@@ -1,14 +1,17 @@
 /* The member's side of a shared throttle: what a leader (leader.h) has granted, and what to ask it
  * for. Layer: core. A throttle with grants has no rings: a task may start while a start that was
  * granted for its key is valid, which is one lease from the moment of the request by this
- * process's clock. What a task was refused for is asked for at once, what is used up in use from
- * lease to lease, together for all keys. One request is open at a time; one that is not answered
- * within its lease is lost. */
+ * process's clock. A start that a task was refused is asked for at once; where starts are used, the
+ * next ones are asked for in each lease, together for all keys. One request is open at a time; one
+ * that is not answered within its lease is lost. */
 #ifndef CORE_THROTTLE_GRANTS_H
 #define CORE_THROTTLE_GRANTS_H
 
 #include "core/throttle/request.h"
 #include "core/throttle/throttle.h"
+
+/* The longest that a task waits without an answer before it asks again. */
+#define GRANTS_WAIT_MAX (10 * MTIME_SECOND)
 
 struct grants;
 
@@ -46,13 +49,13 @@ struct grants_facts grants_facts(const struct throttle *);
 
 /* ---------- for throttle.c ---------- */
 
-struct window *grants_window_new(struct grants *);
+struct window *grants_window_new(void);
 void grants_forget(struct grants *, struct window *);
 /* The window may be forgotten for another key: now, or not before then. */
 mtime grants_keep_until(const struct throttle *, const struct window *, mtime now);
 /* As throttle_ask. */
 mtime grants_ask(struct throttle *, struct window *, mtime now);
-void grants_charge(struct grants *, struct window *, mtime now);
+void grants_charge(struct window *, mtime now);
 /* The starts that were charged to the window happened by now. */
 void grants_end_turn(struct grants *, struct window *, mtime now);
 /* As throttle_is_unsure, throttle_wait, throttle_supply, throttle_in_windows, throttle_keys. */

@@ -7,6 +7,9 @@
 
 #include "core/throttle/request.h"
 
+/* A leader that leaves has ended after a second, and what it wrote is on its way for less: one that
+ * leads for longer gets nothing any more. */
+#define HANDOVER_WITHIN (1500 * MTIME_MS)
 /* With more of them the next leader is silent instead. */
 #define HANDOVER_STARTS_MAX 50000
 

@@ -19,14 +19,15 @@
 #define COUNT_EVERY      MTIME_SECOND
 
 struct leader {
-	struct throttle *rings; /* owned; NULL: it has proved nothing */
+	struct throttle *rings; /* owned, in their own time; NULL: it has proved nothing */
 	struct throttle_figures figures;
 	uint64_t hash_seed, member;
 	mtime proved_at;    /* when the own request that came back last was sent */
 	mtime proof_ends;   /* unless another one comes back before */
 	mtime requested_at; /* the first request without a proof; MTIME_NEVER: there is none */
-	mtime latest;       /* the end of all that was granted */
-	mtime counted_at;
+	mtime began_at;     /* when the rings were new, and what was before not known */
+	mtime latest;       /* the end of all that was granted, in the time of the rings */
+	mtime counted_at;   /* the same */
 	struct throttle_answer answer;
 };
 
@@ -67,6 +68,13 @@ void leader_configure(struct leader *leader, const struct throttle_figures *figu
 		throttle_configure(leader->rings, figures);
 }
 
+/* No time of a ring is below 0, and a start that was handed over may be older than the clock of
+ * this machine: the rings are ahead of it by the longest window. */
+static mtime ring_time(mtime at)
+{
+	return at + SHARED_PERIOD_MAX;
+}
+
 /* ---------- does it lead? ---------- */
 
 bool leader_is_leading(const struct leader *leader, mtime now)
@@ -76,7 +84,7 @@ bool leader_is_leading(const struct leader *leader, mtime now)
 
 bool leader_is_silent(const struct leader *leader, mtime now)
 {
-	return leader_is_leading(leader, now) && throttle_is_unsure(leader->rings, now);
+	return leader_is_leading(leader, now) && throttle_is_unsure(leader->rings, ring_time(now));
 }
 
 /* Whoever leads after a proof has granted nothing for so long. In the silence that is not certain:
@@ -93,7 +101,7 @@ static enum rc start_rings(struct leader *leader, mtime missed_until)
 	struct throttle *rings = throttle_new(&leader->figures, leader->hash_seed);
 	if (!rings)
 		return RC_MEMORY;
-	throttle_missed(rings, missed_until);
+	throttle_missed(rings, ring_time(missed_until));
 	throttle_free(leader->rings);
 	leader->rings = rings;
 	leader->proof_ends = MTIME_NEVER;
@@ -103,8 +111,11 @@ static enum rc start_rings(struct leader *leader, mtime missed_until)
 
 enum rc leader_prove(struct leader *leader, mtime sent_at, mtime now)
 {
-	if (!leader_is_leading(leader, now) && start_rings(leader, now + LEASE_MAX) != RC_OK)
-		return RC_MEMORY;
+	if (!leader_is_leading(leader, now)) {
+		if (start_rings(leader, now + LEASE_MAX) != RC_OK)
+			return RC_MEMORY;
+		leader->began_at = now;
+	}
 	leader->proved_at = sent_at;
 	leader->proof_ends = mtime_after(sent_at, trust(leader, now));
 	leader->requested_at = MTIME_NEVER;
@@ -139,8 +150,9 @@ static void write_starts(void *ctx, uint64_t key, uint32_t starts, mtime at)
 
 bool leader_hand_over(struct leader *leader, mtime now, struct throttle_handover *ret)
 {
-	struct writer writer = {.handover = ret, .begin = now - leader->figures.period};
-	bool is_sure = leader_is_leading(leader, now) && !leader_is_silent(leader, now);
+	struct writer writer = {.handover = ret, .begin = ring_time(now) - leader->figures.period};
+	bool is_sure =
+		leader_is_leading(leader, now) && throttle_knows_since(leader->rings, writer.begin);
 	ret->leader = leader->member;
 	ret->count = 0;
 	ret->sure_for = leader->proof_ends - now;
@@ -150,25 +162,40 @@ bool leader_hand_over(struct leader *leader, mtime now, struct throttle_handover
 	return is_sure && !writer.is_full;
 }
 
-/* The time of whoever handed over has gone on by at most now - asked_at. */
-void leader_inherit(
-	struct leader *leader, const struct throttle_handover *handover, mtime asked_at, mtime now)
+/* Until when the proof of the one that handed over holds, with the figures of this one: it wrote
+ * after it was asked. */
+static mtime inherited_proof(
+	const struct leader *leader, const struct throttle_handover *handover, mtime asked_at)
 {
-	mtime sure_until = mtime_after(asked_at, handover->sure_for);
-	mtime begin = now - handover->figures.period;
-	bool leads_already = leader_is_leading(leader, now) && !leader_is_silent(leader, now);
-	if (leads_already || now >= sure_until)
-		return;
-	if (start_rings(leader, begin) != RC_OK)
-		return;
+	mtime shorter = handover->figures.period - leader->figures.period;
+	return mtime_after(asked_at, handover->sure_for) - mtime_max(shorter, 0);
+}
+
+/* It wrote before now, so no start counts as earlier than it was. */
+static void restore_starts(
+	struct leader *leader, const struct throttle_handover *handover, mtime now)
+{
+	mtime begin = ring_time(now) - handover->figures.period;
 	for (uint32_t i = 0; i < handover->count; i++) {
 		const struct handed_starts *starts = &handover->of[i];
 		mtime at = mtime_after(begin, starts->after);
 		throttle_restore(leader->rings, starts->key, starts->starts, at);
 		leader->latest = mtime_max(leader->latest, at);
 	}
-	leader->proved_at = asked_at;
-	leader->proof_ends = sure_until;
+}
+
+void leader_inherit(
+	struct leader *leader, const struct throttle_handover *handover, mtime asked_at, mtime now)
+{
+	mtime proof_ends = inherited_proof(leader, handover, asked_at);
+	bool leads_already = leader_is_leading(leader, now) && !leader_is_silent(leader, now);
+	if (leads_already || now >= proof_ends)
+		return;
+	if (start_rings(leader, now - handover->figures.period) != RC_OK)
+		return;
+	restore_starts(leader, handover, now);
+	leader->proved_at = mtime_max(proof_ends - leader->figures.period, 0);
+	leader->proof_ends = proof_ends;
 	leader->requested_at = MTIME_NEVER;
 }
 
@@ -245,10 +272,20 @@ static void count(struct leader *leader, mtime now)
 	answer->keys_known = throttle_keys(leader->rings);
 }
 
+/* What the one before knows may come at any time: ask again soon, but not just before the end of
+ * the silence. */
+static void shorten_waits(struct throttle_answer *answer, mtime lease)
+{
+	for (uint32_t i = 0; i < answer->count; i++)
+		if (answer->keys[i].is_unsure && answer->keys[i].wait > 2 * lease)
+			answer->keys[i].wait = lease;
+}
+
 struct throttle_answer *leader_answer(
 	struct leader *leader, const struct throttle_request *request, mtime now)
 {
 	struct throttle_answer *answer = &leader->answer;
+	mtime at = ring_time(now);
 	bool is_leading = leader_is_leading(leader, now);
 	bool is_granting = is_leading && request->lease <= LEASE_MAX;
 	answer->leader = leader->member;
@@ -261,16 +298,18 @@ struct throttle_answer *leader_answer(
 	if (is_leading && request->leader == leader->member)
 		take_back(leader, request);
 	if (is_leading)
-		add_late(leader, request, now);
+		add_late(leader, request, at);
 	for (uint32_t i = 0; i < request->count; i++)
 		starts += answer_key(
-			leader, &request->keys[i], STARTS_A_REQUEST_MAX - starts, is_granting, now);
+			leader, &request->keys[i], STARTS_A_REQUEST_MAX - starts, is_granting, at);
+	if (now - leader->began_at < HANDOVER_WITHIN)
+		shorten_waits(answer, request->lease);
 	if (starts > 0) {
-		leader->latest = mtime_max(leader->latest, now + request->lease);
+		leader->latest = mtime_max(leader->latest, at + request->lease);
 		throttle_end_turn(leader->rings, leader->latest);
 		answer->stamp = leader->latest;
 	}
 	if (is_leading)
-		count(leader, now);
+		count(leader, at);
 	return answer;
 }

@@ -11,9 +11,21 @@
  * and what was sent to it before it lost the role has then outlived its lease: it has granted
  * nothing that can be used. It has no such certainty in its own silence, because a leader from
  * before may get the role back, go on with what it knows, and lose it again. So it must prove
- * itself more often then, and a gap that is long enough for that begins the silence again. What is
- * left: a former leader gets the role back and loses it again within half of the period (two
- * seconds at most), and neither of the two learns of it. */
+ * itself more often then, and a gap that is long enough for that begins the silence again.
+ *
+ * A leader that leaves in order gives its proof along with its rings. It has ended to consume
+ * before it announces that, so it grants nothing after it has written them. Its proof says that
+ * until it ends no other leader grants anything: those before it have ended, those after it are
+ * silent for longer. That holds for whoever has the rings, also if the role has gone on meanwhile,
+ * because the new one is silent then. The clocks are different ones, so the time that is left is
+ * counted from the moment when the next leader asked, which was before it was written; a start is
+ * counted from the arrival, which was after. Both make the next leader wait rather than grant too
+ * early. Only a leader that is not silent and knows all starts of the window hands over, and it
+ * does so once. One that grants already inherits nothing: then the other's proof has ended.
+ *
+ * What is left: a leader that is not silent, because it was one before or because it has inherited,
+ * gets the role while another one is silent, and loses it to that one again within half of the
+ * period (two seconds at most), and the silent one does not learn of it. */
 #ifndef CORE_THROTTLE_LEADER_H
 #define CORE_THROTTLE_LEADER_H
 
@@ -34,10 +46,12 @@ enum rc leader_prove(struct leader *, mtime sent_at, mtime now) MUST_CHECK;
  * the caller. */
 struct throttle_answer *leader_answer(struct leader *, const struct throttle_request *, mtime now);
 /* It consumes the queue no more, and writes what the next leader needs; but for the member and the
- * figures. Then it leads nothing. False: it has nothing to hand over, or too much. */
+ * figures. Then it leads nothing. False: it does not know all starts of the window, or they are too
+ * many. */
 bool leader_hand_over(struct leader *, mtime now, struct throttle_handover *ret) MUST_CHECK;
-/* Another one has handed this over, after it was asked at asked_at. Without memory this one is
- * silent, as after any other change. */
+/* The one that was asked at asked_at has handed this over; the figures with the higher version
+ * are configured. Nothing changes if it leads already, or if the proof in it has ended. Without
+ * memory this one is silent, as after any other change. */
 void leader_inherit(struct leader *, const struct throttle_handover *, mtime asked_at, mtime now);
 /* Requests come, and until then it must send one of its own, with or without keys; MTIME_NEVER:
  * none come. */

@@ -9,8 +9,9 @@ struct member {
 	struct leader *leader;     /* owned */
 	uint64_t id;
 	bool is_up;
-	bool has_news; /* an operator's figures, which the leader may not know */
+	bool has_news; /* figures that the leader may not know, or it has heard of none yet */
 	struct shared_figures figures;
+	struct shared_figures configured; /* version 0 */
 };
 
 struct member *member_new(struct throttle *throttle, uint64_t id)
@@ -21,7 +22,7 @@ struct member *member_new(struct throttle *throttle, uint64_t id)
 		return NULL;
 	member->throttle = throttle;
 	member->id = id;
-	member->figures =
+	member->figures = member->configured =
 		(struct shared_figures){.limit = figures->limit, .period = figures->period};
 	member->leader = leader_new(figures, throttle_seed(throttle), id);
 	if (member->leader && grants_init(throttle, id) == RC_OK)
@@ -41,7 +42,7 @@ void member_free(struct member *member)
 void member_up(struct member *member)
 {
 	member->is_up = true;
-	member->has_news = member->figures.version > 0;
+	member->has_news = true;
 	grants_up(member->throttle);
 }
 
@@ -89,6 +90,14 @@ static void adopt(struct member *member, const struct shared_figures *other)
 	use(member, other, throttle_figures(member->throttle)->max_keys);
 }
 
+/* Who leads goes by its own configuration, unless others have been set since: so the figures of a
+ * new configuration hold when all have been restarted with it. */
+static void use_configured(struct member *member)
+{
+	if (member->figures.version == 0)
+		adopt(member, &member->configured);
+}
+
 /* ---------- requests and answers ---------- */
 
 const struct throttle_request *member_request(struct member *member, mtime now)
@@ -108,6 +117,15 @@ mtime member_deadline(const struct member *member)
 	return mtime_min(deadline, leader_deadline(member->leader));
 }
 
+/* It reports them again if there is no answer. */
+static bool has_late(const struct throttle_request *request)
+{
+	for (uint32_t i = 0; i < request->count; i++)
+		if (request->keys[i].late > 0)
+			return true;
+	return false;
+}
+
 const struct throttle_answer *member_on_request(
 	struct member *member, const struct throttle_request *request, mtime now)
 {
@@ -118,7 +136,13 @@ const struct throttle_answer *member_on_request(
 		adopt(member, &request->figures);
 	if (request->member == member->id)
 		sent_at = grants_sent_at(member->throttle, request->number);
+	bool led = leader_is_leading(member->leader, now);
 	if (sent_at != MTIME_NEVER && leader_prove(member->leader, sent_at, now) != RC_OK)
+		return NULL;
+	bool leads = leader_is_leading(member->leader, now);
+	if (leads && !led)
+		use_configured(member);
+	if (!leads && has_late(request))
 		return NULL;
 	struct throttle_answer *answer = leader_answer(member->leader, request, now);
 	answer->figures = member->figures;
@@ -152,8 +176,9 @@ void member_inherit(
 {
 	if (!member->is_up || handover->member != member->id)
 		return;
-	if (handover->figures.version >= member->figures.version)
+	if (handover->figures.version > member->figures.version)
 		adopt(member, &handover->figures);
+	use_configured(member);
 	leader_inherit(member->leader, handover, asked_at, now);
 }
 

@@ -35,8 +35,8 @@ enum rc ring_reserve(struct ring *ring, uint32_t limit)
 
 void ring_forgot(struct ring *ring, mtime at)
 {
+	ring->forgotten_at = ring->has_forgotten ? mtime_max(ring->forgotten_at, at) : at;
 	ring->has_forgotten = true;
-	ring->forgotten_at = at;
 }
 
 mtime ring_free_at(const struct ring *ring, uint32_t limit, mtime period)
@@ -51,6 +51,8 @@ void ring_add(struct ring *ring, mtime now)
 	mtime latest;
 	if (ring_latest(ring, &latest))
 		now = mtime_max(now, latest);
+	if (ring->has_forgotten)
+		now = mtime_max(now, ring->forgotten_at);
 	assert(now >= 0 && ring->size > 0);
 	if (ring->count == ring->size)
 		ring_forgot(ring, ring->starts[ring->next]);

@@ -103,8 +103,7 @@ static mtime make_space(struct throttle *throttle, mtime now)
 
 static struct window *window_open(struct throttle *throttle, uint64_t key)
 {
-	struct grants *grants = throttle->grants;
-	struct window *window = grants ? grants_window_new(grants) : calloc(1, sizeof *window);
+	struct window *window = throttle->grants ? grants_window_new() : calloc(1, sizeof *window);
 	if (!window)
 		return NULL;
 	if (throttle->has_forgotten)
@@ -146,7 +145,7 @@ mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct wi
 void throttle_charge(struct throttle *throttle, struct window *window, mtime now)
 {
 	if (throttle->grants)
-		grants_charge(throttle->grants, window, now);
+		grants_charge(window, now);
 	else
 		ring_add(&window->ring, now);
 	throttle->starts++;
@@ -173,8 +172,8 @@ void throttle_missed(struct throttle *throttle, mtime now)
 {
 	throttle->forgotten_at =
 		throttle->has_forgotten ? mtime_max(throttle->forgotten_at, now) : now;
+	throttle->missed_at = throttle->has_missed ? mtime_max(throttle->missed_at, now) : now;
 	throttle->has_forgotten = throttle->has_missed = true;
-	throttle->missed_at = now;
 }
 
 bool throttle_is_unsure(const struct throttle *throttle, mtime now)
@@ -230,6 +229,17 @@ void throttle_each_start(const struct throttle *throttle, mtime since,
 	for (; link != &throttle->by_start; link = link->next)
 		each_start_of(
 			CONTAINER_OF(link, const struct window, by_start), since, on_starts, ctx);
+}
+
+bool throttle_knows_since(const struct throttle *throttle, mtime since)
+{
+	const struct link *link = throttle->by_start.next;
+	bool knows = !throttle->has_forgotten || throttle->forgotten_at <= since;
+	for (; knows && link != &throttle->by_start; link = link->next) {
+		const struct window *window = CONTAINER_OF(link, const struct window, by_start);
+		knows = !window->ring.has_forgotten || window->ring.forgotten_at <= since;
+	}
+	return knows;
 }
 
 static struct window *window_restore(struct throttle *throttle, uint64_t key, mtime at)

@@ -29,7 +29,8 @@ struct throttle_figures {
 struct throttle;
 struct window; /* of one key */
 
-/* hash_seed: secret, so that nobody can choose keys that collide. NULL: out of memory. */
+/* hash_seed: secret, so that nobody can choose keys that collide; of a shared throttle all
+ * supervisors have the same one, which is no secret. NULL: out of memory. */
 struct throttle *throttle_new(const struct throttle_figures *, uint64_t hash_seed);
 void throttle_free(struct throttle *);
 /* Use other figures from now on, with the starts that were charged so far. After a longer period a
@@ -71,13 +72,16 @@ mtime throttle_latest(const struct throttle *, uint64_t key);
  */
 void throttle_each_charged(const struct throttle *,
 	void (*on_charged)(void *ctx, uint64_t key, uint32_t starts), void *ctx);
+/* Each start of any key later than `since` is known with its time. O(keys). */
+bool throttle_knows_since(const struct throttle *, mtime since) MUST_CHECK;
 /* Call on_starts for all starts later than `since`, those of a key together in the order of their
  * times, and the keys in the order of their latest ones: as throttle_restore wants them. */
 void throttle_each_start(const struct throttle *, mtime since,
 	void (*on_starts)(void *ctx, uint64_t key, uint32_t starts, mtime at), void *ctx);
-/* Before the first throttle_ask: there were so many starts with this key, not before those of the
- * call before, nor before the time of throttle_missed. throttle_starts does not count them. Without
- * memory or space for another key, any key may have had them. */
+/* Before the first throttle_ask: there were so many starts with this key, not before its former
+ * ones, nor before the time of throttle_missed. The key whose latest start is the oldest comes
+ * first. throttle_starts does not count them. Without memory or space for another key, any key may
+ * have had them. */
 void throttle_restore(struct throttle *, uint64_t key, uint32_t starts, mtime at);
 
 /* Shared by several supervisors (grants.h): how many keys a leader has answered about so far, and

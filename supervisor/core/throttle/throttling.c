@@ -2,12 +2,14 @@
 
 #include "core/sessions/session.h"
 #include "core/sessions/throttled.h"
+#include "core/throttle/grants.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 /* The two clocks are not read at the same moment, so a smaller difference shows no suspension. */
 #define SUSPENSION_MIN (10 * MTIME_MS)
+_Static_assert(THROTTLING_SILENCE_MAX >= GRANTS_WAIT_MAX, "tasks wait without an answer");
 /* A throttle lets a task start from time to time, and still holds back what is behind it. */
 #define BREAK_MAX MTIME_SECOND
 

@@ -11,7 +11,7 @@ struct throttle_link {
 	struct throttles *throttles;   /* borrowed */
 	struct broker_link *link;      /* owned; NULL: there is no shared throttle */
 	struct connection *connection; /* borrowed; NULL: offline */
-	bool is_blocked, is_closing, is_closed, has_ended;
+	bool is_blocked, is_memory_logged, is_closing, is_closed, has_ended;
 };
 
 struct throttle_link *throttle_link_new(
@@ -155,6 +155,13 @@ static const struct broker_link_handler handler = {
 
 /* ---------- turns ---------- */
 
+/* The broker reads what is sent. */
+static bool may_ask(const struct throttle_link *link)
+{
+	return link->connection && !link->is_blocked &&
+	       buf_len(connection_output(link->connection)) == 0;
+}
+
 static bool has_shared(const struct throttle_link *link)
 {
 	for (size_t i = 0; i < link->throttles->count; i++)
@@ -166,9 +173,10 @@ static bool has_shared(const struct throttle_link *link)
 static void open_link(struct throttle_link *link)
 {
 	link->link = broker_link_new(link->loop, &link->config, &handler, link);
-	if (!link->link)
+	if (!link->link && !link->is_memory_logged)
 		log_error("out of memory: no connection for throttles with scope: cluster; trying "
 			  "again");
+	link->is_memory_logged = !link->link;
 }
 
 /* Those that lead hand over first. */
@@ -187,18 +195,22 @@ static void close_when_left(struct throttle_link *link)
 void throttle_link_turn(struct throttle_link *link)
 {
 	mtime now = throttles_now();
+	bool asks;
 
 	if (!link->link && !link->is_closing && has_shared(link))
 		open_link(link);
 	if (!link->link)
 		return;
 	start_new(link);
+	broker_link_flush(link->link);
+	asks = may_ask(link);
 	for (size_t i = 0; i < link->throttles->count; i++) {
 		struct named_throttle *named = shared_at(link, i);
 		if (!named)
 			continue;
-		throttle_channel_tick(named->channel, now);
-		throttles_follow(link->throttles, named);
+		throttle_channel_tick(named->channel, asks, now);
+		named->is_blocked = link->is_blocked;
+		throttles_follow(named);
 	}
 	if (link->is_closing)
 		close_when_left(link);
@@ -212,14 +224,10 @@ mtime throttle_link_wait(const struct throttle_link *link)
 	for (size_t i = 0; i < link->throttles->count; i++) {
 		const struct named_throttle *named = shared_at(link, i);
 		if (named)
-			deadline = mtime_min(deadline, throttle_channel_deadline(named->channel));
+			deadline = mtime_min(
+				deadline, throttle_channel_deadline(named->channel, may_ask(link)));
 	}
 	return deadline == MTIME_NEVER ? MTIME_NEVER : mtime_max(deadline - throttles_now(), 0);
-}
-
-bool throttle_link_is_blocked(const struct throttle_link *link)
-{
-	return link->is_blocked;
 }
 
 void throttle_link_close(struct throttle_link *link)

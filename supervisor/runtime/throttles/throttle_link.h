@@ -19,8 +19,6 @@ void throttle_link_free(struct throttle_link *);
 void throttle_link_turn(struct throttle_link *);
 /* How long until throttle_link_turn has something to do; MTIME_NEVER: only after events. */
 mtime throttle_link_wait(const struct throttle_link *);
-/* The broker accepts no requests now. */
-bool throttle_link_is_blocked(const struct throttle_link *);
 void throttle_link_close(struct throttle_link *);
 /* After throttle_link_close: true when no event will follow. */
 bool throttle_link_is_closed(const struct throttle_link *);

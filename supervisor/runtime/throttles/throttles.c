@@ -424,6 +424,8 @@ enum throttle_leader throttles_leader(const struct named_throttle *named)
 {
 	struct member_facts facts = member_facts(named->member, throttles_now());
 
+	if (named->is_blocked)
+		return THROTTLE_LEADER_NONE;
 	if (facts.is_leading)
 		return THROTTLE_LEADER_HERE;
 	if (!facts.grants.is_up || facts.grants.unanswered >= UNANSWERED_MAX)
@@ -483,12 +485,30 @@ static void append_figures(struct buf *out, uint32_t limit, mtime period)
 	quantity_append_duration(out, period);
 }
 
-void throttles_follow(struct throttles *throttles, struct named_throttle *named)
+/* A silence is why nothing starts, and an orderly change has none. */
+static void log_leader(struct named_throttle *named)
+{
+	struct member_facts facts = member_facts(named->member, throttles_now());
+
+	if (facts.is_leading == named->has_led)
+		return;
+	named->has_led = facts.is_leading;
+	if (!facts.is_leading)
+		log_info("throttle %s: another supervisor leads, or none does", named->name);
+	else if (facts.is_silent)
+		log_info("throttle %s: leads, and grants no start for %.1f s, because what was "
+			 "granted before is not known",
+			named->name, (double)(named->wanted.period + LEASE_MAX) / MTIME_SECOND);
+	else
+		log_info("throttle %s: leads", named->name);
+}
+
+void throttles_follow(struct named_throttle *named)
 {
 	struct shared_figures shared = member_figures(named->member);
 	struct buf agreed, configured;
 
-	(void)throttles;
+	log_leader(named);
 	if (shared.limit == named->wanted.limit && shared.period == named->wanted.period)
 		return;
 	named->wanted.limit = shared.limit;
@@ -575,7 +595,7 @@ void throttles_configure(struct throttles *throttles)
 	/* Else it would set again what other supervisors have replaced a moment ago. */
 	for (size_t i = 0; i < throttles->count; i++)
 		if (throttles->list[i]->member)
-			throttles_follow(throttles, throttles->list[i]);
+			throttles_follow(throttles->list[i]);
 	for (size_t i = 0; i < throttles->config->throttle_count; i++) {
 		const struct config_throttle *config = &throttles->config->throttles[i];
 		struct named_throttle *named = find_as_defined(throttles, config);

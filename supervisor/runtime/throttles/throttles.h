@@ -24,6 +24,8 @@ struct named_throttle {
 	struct member *member;            /* owned */
 	struct throttle_channel *channel; /* owned */
 	uint16_t channel_number;          /* 0: it has none */
+	bool is_blocked;                  /* the broker takes no requests */
+	bool has_led;                     /* and that was logged */
 	struct channel_log channel_log;
 	struct throttle_figures configured;
 	struct throttle_figures wanted; /* those in force, or that are about to be */
@@ -84,7 +86,7 @@ void throttles_end_turn(struct throttles *, mtime now);
 void throttles_count(struct throttles *, const struct notice *);
 
 /* Of a shared one: take over the figures that all members agree on. */
-void throttles_follow(struct throttles *, struct named_throttle *);
+void throttles_follow(struct named_throttle *);
 
 enum throttle_leader throttles_leader(const struct named_throttle *);
 const char *throttle_leader_name(enum throttle_leader);

@@ -9,6 +9,8 @@ const struct fuzz_memory fuzz_memory = {.base = 1024, .multiple = 6};
 
 static struct throttle_request request;
 static struct throttle_answer answer;
+static struct throttle_handover handover;
+static uint64_t leaver, taker;
 
 static void check_figures(const struct shared_figures *figures)
 {
@@ -43,6 +45,18 @@ static void check_answer(void)
 			     answer.keys[i].starts <= THROTTLE_LIMIT_MAX);
 }
 
+static void check_handover(void)
+{
+	check_figures(&handover.figures);
+	FUZZ_REQUIRE(handover.leader > 0 && handover.member > 0);
+	FUZZ_REQUIRE(handover.sure_for >= 0 && handover.sure_for <= SHARED_PERIOD_MAX);
+	FUZZ_REQUIRE(handover.count <= HANDOVER_STARTS_MAX);
+	for (uint32_t i = 0; i < handover.count; i++)
+		FUZZ_REQUIRE(handover.of[i].after >= 0 &&
+			     handover.of[i].after <= THROTTLE_WAIT_MAX &&
+			     handover.of[i].starts <= THROTTLE_LIMIT_MAX);
+}
+
 /* What was read is written, read and written. */
 static void check_request_again(void)
 {
@@ -75,22 +89,81 @@ static void check_answer_again(void)
 	buf_release(&second);
 }
 
-void fuzz_one(struct text input)
+static void check_handover_again(void)
 {
-	const char *no_request = throttle_request_read(input, &request);
-	const char *no_answer = throttle_answer_read(input, &answer);
+	struct buf first, second;
+	struct amqp_publish written, again;
 
-	FUZZ_REQUIRE(no_request || no_answer); /* it cannot be both */
-	if (no_request)
-		FUZZ_REQUIRE(*no_request);
-	if (no_answer)
-		FUZZ_REQUIRE(*no_answer);
-	if (!no_request) {
+	buf_init(&first, THROTTLE_HANDOVER_MAX);
+	buf_init(&second, THROTTLE_HANDOVER_MAX);
+	FUZZ_REQUIRE(throttle_handover_write(&handover, TEXT("q"), &first, &written) == RC_OK);
+	FUZZ_REQUIRE(!throttle_handover_read(written.body, &handover));
+	FUZZ_REQUIRE(throttle_handover_write(&handover, TEXT("q"), &second, &again) == RC_OK);
+	FUZZ_REQUIRE(text_is(written.body, again.body));
+	buf_release(&first);
+	buf_release(&second);
+}
+
+/* The only number of a message of two kinds. */
+static void check_number_again(bool is_leave, uint64_t number)
+{
+	struct buf scratch;
+	struct amqp_publish written;
+	uint64_t again = 0;
+
+	FUZZ_REQUIRE(number > 0);
+	buf_init(&scratch, THROTTLE_MESSAGE_MAX);
+	if (is_leave) {
+		FUZZ_REQUIRE(throttle_leave_write(
+				     number, MTIME_SECOND, TEXT("q"), &scratch, &written) == RC_OK);
+		FUZZ_REQUIRE(!throttle_leave_read(written.body, &again));
+	} else {
+		FUZZ_REQUIRE(throttle_take_write(number, TEXT("q"), &scratch, &written) == RC_OK);
+		FUZZ_REQUIRE(!throttle_take_read(written.body, &again));
+	}
+	FUZZ_REQUIRE(again == number);
+	buf_release(&scratch);
+}
+
+static void check_again(enum throttle_message kind)
+{
+	switch (kind) {
+	case THROTTLE_REQUEST:
 		check_request();
 		check_request_again();
-	}
-	if (!no_answer) {
+		break;
+	case THROTTLE_ANSWER:
 		check_answer();
 		check_answer_again();
+		break;
+	case THROTTLE_HANDOVER:
+		check_handover();
+		check_handover_again();
+		break;
+	default:
+		check_number_again(kind == THROTTLE_LEAVE, kind == THROTTLE_LEAVE ? leaver : taker);
+		break;
 	}
+}
+
+/* A message is of one kind, which its head names; or of none. */
+void fuzz_one(struct text input)
+{
+	const char *const refused[] = {
+		[THROTTLE_REQUEST] = throttle_request_read(input, &request),
+		[THROTTLE_ANSWER] = throttle_answer_read(input, &answer),
+		[THROTTLE_LEAVE] = throttle_leave_read(input, &leaver),
+		[THROTTLE_TAKE] = throttle_take_read(input, &taker),
+		[THROTTLE_HANDOVER] = throttle_handover_read(input, &handover),
+	};
+	enum throttle_message kind = throttle_message_kind(input);
+
+	for (int i = 0; i < THROTTLE_NO_MESSAGE; i++) {
+		if (refused[i])
+			FUZZ_REQUIRE(*refused[i]);
+		else
+			FUZZ_REQUIRE(kind == (enum throttle_message)i);
+	}
+	if (kind != THROTTLE_NO_MESSAGE && !refused[kind])
+		check_again(kind);
 }

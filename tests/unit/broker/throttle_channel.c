@@ -187,7 +187,7 @@ static void close_with(uint16_t code, const char *why)
 
 static void tick(void)
 {
-	throttle_channel_tick(channel, now);
+	throttle_channel_tick(channel, true, now);
 }
 
 /* Wait until it opens the channel again. Return for how long. */
@@ -195,7 +195,7 @@ static mtime reopen(void)
 {
 	mtime began = now;
 
-	now = throttle_channel_deadline(channel) - 1;
+	now = throttle_channel_deadline(channel, true) - 1;
 	tick();
 	expect("");
 	now++;
@@ -239,21 +239,24 @@ static void ask(void)
 	mtime at = throttle_ask(throttle, THROTTLE_NO_KEY, now, &window);
 
 	ck_assert_int_gt(at, now);
-	if (throttle_channel_deadline(channel) == MTIME_NEVER) {
+	if (throttle_channel_deadline(channel, true) == MTIME_NEVER) {
 		now = at; /* the latest answer named it */
 		ck_assert(!may_start());
 	}
-	now = mtime_max(now, throttle_channel_deadline(channel));
+	now = mtime_max(now, throttle_channel_deadline(channel, true));
 	tick();
 	expect("ask3");
 }
 
 /* ---------- messages ---------- */
 
+static bool is_redelivered;
+
 static void deliver(const char *tag, struct text properties, struct text body)
 {
 	const struct amqp_event event = {.kind = AMQP_DELIVERY,
 		.channel = 3,
+		.redelivered = is_redelivered,
 		.consumer = text_from(tag),
 		.content = {.properties = properties, .body = body}};
 
@@ -319,7 +322,7 @@ START_TEST(the_member_is_up_when_its_requests_are_consumed)
 	expect("declare3");
 	handle(AMQP_QUEUE_DECLARED);
 	expect("consume-requests3");
-	ck_assert(throttle_channel_deadline(channel) == MTIME_NEVER);
+	ck_assert(throttle_channel_deadline(channel, true) == MTIME_NEVER);
 	ck_assert(!is_up());
 	expect_nothing_logged();
 	handle(AMQP_CONSUME_OK);
@@ -472,7 +475,7 @@ START_TEST(a_connection_that_is_lost_leaves_nothing)
 	ask();
 	throttle_channel_down(channel);
 	ck_assert(!is_up());
-	ck_assert(throttle_channel_deadline(channel) == MTIME_NEVER);
+	ck_assert(throttle_channel_deadline(channel, true) == MTIME_NEVER);
 	now += MTIME_MINUTE;
 	tick();
 	expect("");
@@ -493,7 +496,7 @@ START_TEST(a_connection_that_is_lost_while_it_waits_ends_the_wait)
 	consume();
 	close_with(541, "why");
 	throttle_channel_down(channel);
-	ck_assert(throttle_channel_deadline(channel) == MTIME_NEVER);
+	ck_assert(throttle_channel_deadline(channel, true) == MTIME_NEVER);
 	now += MTIME_MINUTE;
 	tick();
 	expect("");
@@ -520,9 +523,12 @@ END_TEST
 START_TEST(a_refused_task_is_asked_for_and_starts_with_the_answer)
 {
 	consume();
-	ck_assert(throttle_channel_deadline(channel) == MTIME_NEVER);
-	tick();
+	ck_assert(throttle_channel_deadline(channel, false) == MTIME_NEVER);
+	throttle_channel_tick(channel, false, now);
 	expect("");
+	tick(); /* it asks for nothing, to hear of the figures */
+	expect("ask3");
+	ck_assert_uint_eq(asked.count, 0);
 	ask();
 	ck_assert_uint_eq(asked.member, OWN);
 	ck_assert_uint_eq(asked.count, 1);
@@ -547,9 +553,25 @@ START_TEST(nothing_is_asked_for_before_requests_are_consumed)
 	tick();
 	expect("");
 	handle(AMQP_CONSUME_OK);
-	ck_assert(throttle_channel_deadline(channel) <= now);
+	ck_assert(throttle_channel_deadline(channel, true) <= now);
 	tick();
 	expect("ask3");
+}
+END_TEST
+
+/* Its returned starts would go back twice. */
+START_TEST(a_request_that_was_delivered_before_is_dropped)
+{
+	struct throttle_request request = request_of_other();
+
+	consume();
+	is_redelivered = true;
+	deliver_request(&request, ADDRESS);
+	expect("");
+	is_redelivered = false;
+	deliver_request(&request, ADDRESS);
+	expect("answer3");
+	expect_nothing_logged();
 }
 END_TEST
 
@@ -599,7 +621,7 @@ START_TEST(an_own_request_that_comes_back_proves_that_it_leads)
 	ck_assert(member_facts(member, now).is_silent);
 	while (!may_start()) {
 		ck_assert_int_lt(now - began, 2 * MTIME_SECOND);
-		now = mtime_max(now + MTIME_MS, throttle_channel_deadline(channel));
+		now = mtime_max(now + MTIME_MS, throttle_channel_deadline(channel, true));
 		tick();
 		if (*calls) {
 			expect("ask3");
@@ -725,18 +747,18 @@ END_TEST
 
 START_TEST(its_deadline_is_that_of_the_member_or_of_the_next_channel)
 {
-	ck_assert(throttle_channel_deadline(channel) == MTIME_NEVER);
+	ck_assert(throttle_channel_deadline(channel, true) == MTIME_NEVER);
 	consume();
 	ck_assert(!may_start());
-	ck_assert(throttle_channel_deadline(channel) == member_deadline(member));
+	ck_assert(throttle_channel_deadline(channel, true) == member_deadline(member));
 	tick();
 	expect("ask3");
-	ck_assert(throttle_channel_deadline(channel) == now + asked.lease);
+	ck_assert(throttle_channel_deadline(channel, true) == now + asked.lease);
 	close_with(541, "why");
 	ck_assert(member_deadline(member) == MTIME_NEVER);
-	ck_assert_int_gt(throttle_channel_deadline(channel), now);
+	ck_assert_int_gt(throttle_channel_deadline(channel, true), now);
 	reopen();
-	ck_assert(throttle_channel_deadline(channel) == MTIME_NEVER);
+	ck_assert(throttle_channel_deadline(channel, true) == MTIME_NEVER);
 }
 END_TEST
 
@@ -761,6 +783,7 @@ static Suite *throttle_channel_suite(void)
 		a_refused_task_is_asked_for_and_starts_with_the_answer,
 		nothing_is_asked_for_before_requests_are_consumed,
 		a_request_of_another_is_answered_to_its_address,
+		a_request_that_was_delivered_before_is_dropped,
 		an_own_request_that_comes_back_proves_that_it_leads, a_closed_channel_ends_the_lead,
 		what_comes_after_the_channel_was_left_is_dropped,
 		its_deadline_is_that_of_the_member_or_of_the_next_channel);

@@ -10,8 +10,7 @@ mtime shared_role_min(mtime period)
 
 /* ---------- links ---------- */
 
-/* Faults of single messages end with the work. */
-static bool is_calm(const struct shared_world *world)
+bool shared_is_calm(const struct shared_world *world)
 {
 	return world->now >= world->plan.work;
 }
@@ -21,7 +20,7 @@ static mtime hop(struct shared_world *world, mtime *last)
 {
 	const struct shared_plan *plan = &world->plan;
 	mtime at = world->now + shared_between(world, plan->delay / 4, plan->delay);
-	if (!is_calm(world) && shared_chance(world, plan->slow))
+	if (!shared_is_calm(world) && shared_chance(world, plan->slow))
 		at += shared_draw(world, plan->slow_max);
 	at = mtime_max(at, *last);
 	*last = at;
@@ -30,11 +29,11 @@ static mtime hop(struct shared_world *world, mtime *last)
 
 static bool is_lost(struct shared_world *world)
 {
-	return !is_calm(world) && shared_chance(world, world->plan.lost);
+	return !shared_is_calm(world) && shared_chance(world, world->plan.lost);
 }
 
-void shared_send(struct shared_world *world, uint32_t from, enum shared_kind kind,
-	struct shared_message *message)
+void shared_send_late(struct shared_world *world, uint32_t from, enum shared_kind kind,
+	struct shared_message *message, mtime extra)
 {
 	struct shared_member *member = &world->members[from];
 	if ((member->is_cut && !member->is_heard) || is_lost(world)) {
@@ -46,8 +45,17 @@ void shared_send(struct shared_world *world, uint32_t from, enum shared_kind kin
 		at = member->out_last = mtime_max(at, member->held_until);
 	if (member->is_cut)
 		at += shared_draw(world, world->plan.period);
-	shared_push(world,
-		(struct shared_event){.at = at, .kind = kind, .member = from, .message = message});
+	shared_push(world, (struct shared_event){.at = at + extra,
+				   .kind = kind,
+				   .member = from,
+				   .channel = member->channel,
+				   .message = message});
+}
+
+void shared_send(struct shared_world *world, uint32_t from, enum shared_kind kind,
+	struct shared_message *message)
+{
+	shared_send_late(world, from, kind, message, 0);
 }
 
 static struct shared_member *with_channel(struct shared_world *world, uint64_t channel)
@@ -92,7 +100,8 @@ static void dispatch(struct shared_world *world)
 		if (message->expires <= world->now)
 			free(message);
 		else
-			deliver(world, world->active, REQUEST_AT_MEMBER, message);
+			deliver(world, world->active,
+				message->is_leave ? LEAVE_AT_MEMBER : REQUEST_AT_MEMBER, message);
 	}
 }
 
@@ -137,6 +146,14 @@ static void remove_consumer(struct shared_world *world, uint64_t channel)
 		*gone = gone[1];
 	world->consumer_count--;
 	choose(world);
+}
+
+uint32_t shared_active(const struct shared_world *world)
+{
+	for (uint32_t i = 0; i < world->consumer_count; i++)
+		if (world->consumers[i].channel == world->active)
+			return world->consumers[i].member;
+	return SHARED_MEMBERS;
 }
 
 static void enqueue(struct shared_world *world, struct shared_message *message)
@@ -246,6 +263,34 @@ static void end_suspicion(struct shared_world *world, const struct shared_event 
 	choose(world);
 }
 
+static void leave_at(struct shared_world *world, uint32_t number, mtime at)
+{
+	world->faults_end = mtime_max(world->faults_end, at + 2 * MTIME_SECOND);
+	shared_push(world, (struct shared_event){.at = at, .kind = LEAVE, .member = number});
+}
+
+/* Some leave shortly after one another, or while the figures change. */
+static void fault_leave(struct shared_world *world, uint32_t victim)
+{
+	leave_at(world, victim, world->now);
+	if (shared_chance(world, 300))
+		leave_at(world, (victim + 1 + (uint32_t)shared_draw(world, 1)) % SHARED_MEMBERS,
+			world->now + shared_draw(world, 300 * MTIME_MS));
+	if (world->plan.changes && shared_chance(world, 500))
+		shared_push(world,
+			(struct shared_event){.at = world->now + shared_draw(world, 100 * MTIME_MS),
+				.kind = CHANGE,
+				.member = (uint32_t)shared_draw(world, SHARED_MEMBERS - 1)});
+}
+
+uint32_t shared_leave_now(struct shared_world *world)
+{
+	uint32_t active = shared_active(world);
+	SHARED_CHECK(world, active < SHARED_MEMBERS);
+	leave_at(world, active, world->now);
+	return active;
+}
+
 /* The active consumer is the one whose faults matter most. */
 static uint32_t choose_victim(struct shared_world *world)
 {
@@ -255,17 +300,28 @@ static uint32_t choose_victim(struct shared_world *world)
 	return (uint32_t)shared_draw(world, SHARED_MEMBERS - 1);
 }
 
-static void make_fault(struct shared_world *world)
+enum { LEAVES = SHARED_FAULTS - 1 };
+
+/* A member that is cut off or passed over may leave. */
+static bool may_have(const struct shared_member *member, uint32_t kind)
+{
+	if (member->channel == 0 || member->leaving == HAS_LEFT)
+		return false;
+	if (kind == LEAVES)
+		return member->leaving == STAYS;
+	return !member->is_leaving && !member->is_cut && !member->is_held;
+}
+
+static void make_fault(struct shared_world *world, uint32_t victim)
 {
 	const struct shared_plan *plan = &world->plan;
 	void (*const faults[])(struct shared_world *, uint32_t) = {
-		fault_kill, fault_stop, fault_cut, fault_suspect};
-	const bool may[] = {plan->kills, plan->stops, plan->cuts, plan->suspects};
-	uint32_t kind = (uint32_t)shared_draw(world, 3), victim = choose_victim(world);
-	const struct shared_member *member = &world->members[victim];
+		fault_kill, fault_stop, fault_cut, fault_suspect, fault_leave};
+	const bool may[] = {plan->kills, plan->stops, plan->cuts, plan->suspects, plan->leaves};
+	uint32_t kind = (uint32_t)shared_draw(world, SHARED_FAULTS - 1);
 	while (!may[kind])
-		kind = (kind + 1) % 4;
-	if (member->channel == 0 || member->is_leaving || member->is_cut || member->is_held)
+		kind = (kind + 1) % SHARED_FAULTS;
+	if (!may_have(&world->members[victim], kind))
 		return;
 	world->faults[kind]++;
 	faults[kind](world, victim);
@@ -283,7 +339,27 @@ void shared_on_broker_event(struct shared_world *world, struct shared_event *eve
 		deliver(world, message->channel, ANSWER_AT_MEMBER, message);
 		break;
 	case FAULT:
-		make_fault(world);
+		make_fault(world, choose_victim(world));
+		break;
+	case HIT:
+		make_fault(world, event->member);
+		break;
+	case CANCEL_AT_BROKER:
+		remove_consumer(world, event->channel);
+		deliver(world, event->channel, CANCEL_OK_AT_MEMBER, message);
+		break;
+	case COUNT_AT_BROKER:
+		message->count = world->consumer_count;
+		deliver(world, event->channel, COUNT_AT_MEMBER, message);
+		break;
+	case LEAVE_AT_BROKER:
+		enqueue(world, message);
+		break;
+	case TAKE_AT_BROKER:
+		deliver(world, message->channel, TAKE_AT_MEMBER, message);
+		break;
+	case HANDOVER_AT_BROKER:
+		deliver(world, message->channel, HANDOVER_AT_MEMBER, message);
 		break;
 	case BROKER_SEES:
 		remove_consumer(world, event->channel);

@@ -80,16 +80,12 @@ bool shared_chance(struct shared_world *world, uint32_t per_mille)
 	return random_chance(&world->random, per_mille);
 }
 
-/* ---------- a member's clock and messages ---------- */
+/* ---------- a member's messages ---------- */
 
-static mtime clock_of(const struct shared_world *world, const struct shared_member *member)
+struct shared_message *shared_message_new(const struct shared_world *world, uint32_t handed)
 {
-	return world->now + member->offset;
-}
-
-static struct shared_message *message_new(const struct shared_world *world)
-{
-	struct shared_message *message = calloc(1, sizeof *message);
+	struct shared_message *message =
+		calloc(1, sizeof *message + handed * sizeof *message->handed);
 	SHARED_CHECK(world, message);
 	return message;
 }
@@ -97,7 +93,7 @@ static struct shared_message *message_new(const struct shared_world *world)
 static void send_request(
 	struct shared_world *world, uint32_t from, const struct throttle_request *request)
 {
-	struct shared_message *message = message_new(world);
+	struct shared_message *message = shared_message_new(world, 0);
 	SHARED_CHECK(world, request->count <= SHARED_KEYS);
 	message->channel = world->members[from].channel;
 	message->asker = from;
@@ -119,7 +115,7 @@ static void send_request(
 static void send_answer(struct shared_world *world, uint32_t from,
 	const struct shared_message *request, const struct throttle_answer *answer)
 {
-	struct shared_message *message = message_new(world);
+	struct shared_message *message = shared_message_new(world, 0);
 	message->channel = request->channel;
 	message->asker = request->asker;
 	message->leader = answer->leader;
@@ -141,13 +137,17 @@ void shared_begin(struct shared_world *world, uint32_t number)
 {
 	const struct shared_plan *plan = &world->plan;
 	struct shared_member *member = &world->members[number];
-	const struct throttle_figures figures = {
+	struct throttle_figures figures = {
 		.limit = plan->limit, .period = plan->period, .max_keys = plan->max_keys};
+	if (plan->keys > plan->max_keys) /* they need not agree on it */
+		figures.max_keys -= number % plan->max_keys;
 	member->throttle = throttle_new(&figures, HASH_SEED);
 	ck_assert_ptr_nonnull(member->throttle);
 	member->member = member_new(member->throttle, random_next(&world->random) | 1);
 	ck_assert_ptr_nonnull(member->member);
 	member->answers = member->changes = 0;
+	member->leaving = STAYS;
+	member->take_asked_at = MTIME_NEVER;
 	memset(member->former, 0, sizeof member->former);
 	memset(member->latest, 0, sizeof member->latest);
 }
@@ -160,7 +160,7 @@ void shared_kill(struct shared_world *world, uint32_t number)
 	member->turn_count = 0;
 	if (member->member)
 		member->late_before +=
-			member_facts(member->member, clock_of(world, member)).grants.late;
+			member_facts(member->member, shared_clock(world, member)).grants.late;
 	member_free(member->member);
 	throttle_free(member->throttle);
 	member->member = NULL;
@@ -168,6 +168,7 @@ void shared_kill(struct shared_world *world, uint32_t number)
 	member->channel = 0;
 	member->life++;
 	member->busy_until = 0;
+	member->leaving = STAYS;
 	member->poll++;
 	if (world->agreed_until == MTIME_NEVER && world->changed_at != MTIME_NEVER)
 		world->agreed_until = world->now;
@@ -197,11 +198,11 @@ static uint64_t key_number(uint32_t key)
 static mtime use_grant(struct shared_world *world, struct shared_member *member, uint32_t key)
 {
 	struct shared_grant *grant = &member->former[key];
-	if (grant->left == 0 || clock_of(world, member) >= grant->ends - MARGIN)
+	if (grant->left == 0 || shared_clock(world, member) >= grant->ends - MARGIN)
 		grant = &member->latest[key];
 	if (world->plan.keys <= world->plan.max_keys)
-		SHARED_CHECK(
-			world, grant->left > 0 && clock_of(world, member) < grant->ends - MARGIN);
+		SHARED_CHECK(world,
+			grant->left > 0 && shared_clock(world, member) < grant->ends - MARGIN);
 	if (grant->left > 0)
 		grant->left--;
 	return grant->ends;
@@ -210,7 +211,7 @@ static mtime use_grant(struct shared_world *world, struct shared_member *member,
 static void serve_key(
 	struct shared_world *world, struct shared_member *member, uint32_t key, uint32_t max)
 {
-	mtime now = clock_of(world, member);
+	mtime now = shared_clock(world, member);
 	struct window *window = NULL;
 	while (member->waiting[key] > 0 && member->retry_at[key] <= now &&
 		member->turn_count < max) {
@@ -261,14 +262,14 @@ static void count_late(struct shared_world *world, const struct shared_member *m
 		bool is_late = false;
 		for (uint32_t k = 0; k < member->turn_count; k++)
 			is_late |= member->turn[k].key == member->turn[i].key &&
-				   clock_of(world, member) > member->turn[k].ends;
+				   shared_clock(world, member) > member->turn[k].ends;
 		world->late_of_turns += is_late;
 	}
 }
 
 static void write_turn(struct shared_world *world, struct shared_member *member)
 {
-	mtime now = clock_of(world, member);
+	mtime now = shared_clock(world, member);
 	throttle_end_turn(member->throttle, now);
 	count_late(world, member);
 	for (uint32_t i = 0; i < member->turn_count; i++) {
@@ -280,6 +281,7 @@ static void write_turn(struct shared_world *world, struct shared_member *member)
 		world->late += is_late;
 		world->led_at = mtime_min(world->led_at, world->now);
 	}
+	member->started += member->turn_count;
 	member->turn_count = 0;
 }
 
@@ -306,7 +308,7 @@ static void wake(struct shared_world *world, struct shared_member *member)
 static void plan_poll(struct shared_world *world, uint32_t number)
 {
 	struct shared_member *member = &world->members[number];
-	mtime at = member_deadline(member->member);
+	mtime at = member->leaving == STAYS ? member_deadline(member->member) : MTIME_NEVER;
 	for (uint32_t i = 0; i < world->plan.keys; i++)
 		if (member->waiting[i] > 0)
 			at = mtime_min(at, member->retry_at[i]);
@@ -326,9 +328,9 @@ static void go_on(struct shared_world *world, uint32_t number)
 		return;
 	wake(world, member);
 	serve(world, number);
-	mtime now = clock_of(world, member);
+	mtime now = shared_clock(world, member);
 	const struct throttle_request *request = NULL;
-	if (now >= member_deadline(member->member))
+	if (member->leaving == STAYS && now >= member_deadline(member->member))
 		request = member_request(member->member, now);
 	if (request) {
 		member->request_ends = now + request->lease;
@@ -383,7 +385,7 @@ static void on_request(
 	for (uint32_t i = 0; i < request.count; i++)
 		world->late_heard += request.keys[i].late;
 	const struct throttle_answer *answer =
-		member_on_request(member->member, &request, clock_of(world, member));
+		member_on_request(member->member, &request, shared_clock(world, member));
 	if (answer)
 		send_answer(world, number, message, answer);
 }
@@ -404,8 +406,8 @@ static void on_answer(
 	struct shared_world *world, struct shared_member *member, struct shared_message *message)
 {
 	static struct throttle_answer answer;
-	mtime now = clock_of(world, member);
-	uint64_t before = throttle_answers(member->throttle);
+	mtime now = shared_clock(world, member);
+	uint64_t before = grants_facts(member->throttle).received;
 	answer.leader = message->leader;
 	answer.member = message->member;
 	answer.number = message->number;
@@ -416,7 +418,7 @@ static void on_answer(
 	answer.count = message->count;
 	memcpy(answer.keys, message->granted, message->count * sizeof *message->granted);
 	member_on_answer(member->member, &answer, now);
-	if (throttle_answers(member->throttle) != before)
+	if (grants_facts(member->throttle).received != before)
 		copy_grants(member, message);
 }
 
@@ -441,11 +443,19 @@ static bool is_over(const struct shared_member *member, const struct shared_even
 		return event->number != member->poll;
 	case WRITE:
 	case COMES_UP:
+	case PROCESS_ENDS:
 		return event->number != member->life;
 	case REQUEST_AT_MEMBER:
 	case ANSWER_AT_MEMBER:
 		return event->channel != member->channel || member->is_cut;
+	case CANCEL_OK_AT_MEMBER:
+	case COUNT_AT_MEMBER:
+	case LEAVE_AT_MEMBER:
+	case TAKE_AT_MEMBER:
+	case HANDOVER_AT_MEMBER:
+		return event->channel != member->channel || member->is_cut;
 	case MEMBER_SEES:
+	case LEAVE_ENDS:
 		return event->channel != member->channel;
 	default:
 		return false;
@@ -456,6 +466,8 @@ static void handle_of_member(struct shared_world *world, struct shared_event *ev
 {
 	struct shared_member *member = &world->members[event->member];
 	switch (event->kind) {
+	case POLL:
+		break;
 	case TASKS:
 		arrive(world, event);
 		break;
@@ -463,22 +475,30 @@ static void handle_of_member(struct shared_world *world, struct shared_event *ev
 		write_turn(world, member);
 		break;
 	case REQUEST_AT_MEMBER:
-		on_request(world, event->member, event->message);
+		if (member->leaving == STAYS)
+			on_request(world, event->member, event->message);
 		break;
 	case ANSWER_AT_MEMBER:
-		on_answer(world, member, event->message);
+		if (member->leaving == STAYS)
+			on_answer(world, member, event->message);
 		break;
 	case CHANGE:
 		change(world, member);
 		break;
 	case MEMBER_SEES:
+		if (member->leaving != STAYS) {
+			shared_on_leave_event(world, event);
+			break;
+		}
 		member->channel = 0;
 		member_down(member->member);
 		break;
 	case COMES_UP:
-		come_up(world, event->member);
+		if (member->leaving == STAYS)
+			come_up(world, event->member);
 		break;
 	default:
+		shared_on_leave_event(world, event);
 		break;
 	}
 	go_on(world, event->member);
@@ -494,6 +514,12 @@ static bool is_of_member(enum shared_kind kind)
 	case SUSPICION:
 	case SUSPICION_ENDS:
 	case CHOOSE:
+	case HIT:
+	case CANCEL_AT_BROKER:
+	case COUNT_AT_BROKER:
+	case LEAVE_AT_BROKER:
+	case TAKE_AT_BROKER:
+	case HANDOVER_AT_BROKER:
 		return false;
 	default:
 		return true;
@@ -602,6 +628,15 @@ void shared_suspect_at(struct shared_world *world, mtime at, mtime until)
 	shared_push(world, (struct shared_event){.at = at, .kind = SUSPICION, .until = until});
 }
 
+bool shared_is_granting(const struct shared_world *world, uint32_t number)
+{
+	const struct shared_member *member = &world->members[number];
+	if (!member->member)
+		return false;
+	struct member_facts facts = member_facts(member->member, shared_clock(world, member));
+	return facts.is_leading && !facts.is_silent;
+}
+
 void shared_task_for_each(struct shared_world *world)
 {
 	for (uint32_t i = 0; i < SHARED_MEMBERS; i++)
@@ -628,7 +663,8 @@ uint64_t shared_late_facts(const struct shared_world *world)
 		const struct shared_member *member = &world->members[i];
 		late += member->late_before;
 		if (member->member)
-			late += member_facts(member->member, clock_of(world, member)).grants.late;
+			late += member_facts(member->member, shared_clock(world, member))
+					.grants.late;
 	}
 	return late;
 }

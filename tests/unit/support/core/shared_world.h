@@ -8,32 +8,14 @@
 
 #include "core/throttle/member.h"
 #include "sim/random.h"
+#include "unit/support/core/shared_plan.h"
 #include "unit/unit.h"
 
 #define SHARED_MEMBERS 3
 #define SHARED_KEYS    5
-#define SHARED_TASKS   4000 /* of one key */
+#define SHARED_TASKS   8000 /* of one key */
 #define SHARED_TURN    4    /* starts of one turn */
-
-struct shared_plan {
-	uint64_t seed;
-	uint32_t limit, max_keys;
-	uint32_t keys; /* in use; 1: none has a key */
-	mtime period;
-	mtime delay;         /* of a hop: up to this; a round trip has four */
-	uint32_t slow, lost; /* of a thousand hops */
-	mtime slow_max;      /* a slow one takes up to this */
-	uint32_t stalled;    /* of a thousand turns: the process is stopped before the write */
-	uint32_t load;       /* arriving tasks of a key in a period, in percent of the limit */
-	uint32_t burst;      /* so many arrive at once, at most */
-	uint32_t faults;     /* of the following kinds */
-	bool kills, stops, cuts, suspects;
-	bool flaps;   /* suspicions last hardly longer than a role must */
-	bool changes; /* an operator sets other figures once */
-	uint32_t new_limit;
-	mtime new_period;
-	mtime work; /* tasks arrive until then; faults begin in the first two thirds of it */
-};
+#define SHARED_FAULTS  5    /* kinds */
 
 struct shared_start {
 	mtime at;
@@ -44,6 +26,8 @@ struct shared_grant {
 	uint32_t left;
 	mtime ends;
 };
+
+enum shared_leaving { STAYS, CANCELLING, COUNTING, HANDING_OVER, HAS_LEFT };
 
 struct shared_member {
 	struct throttle *throttle; /* NULL: the process does not run */
@@ -71,8 +55,11 @@ struct shared_member {
 	uint64_t answers;
 	uint32_t changes;
 	uint32_t poll; /* number of the latest poll */
-	uint32_t requests;
+	uint32_t requests, started;
 	uint64_t late_before; /* of former lives */
+	/* as in throttle_channel.c */
+	enum shared_leaving leaving;
+	mtime take_asked_at; /* by its clock; MTIME_NEVER: it has asked none */
 };
 
 struct shared_consumer {
@@ -117,7 +104,8 @@ struct shared_world {
 	mtime agreed_at; /* all members have the new ones; MTIME_NEVER: not yet, or no more */
 	mtime agreed_until;
 	mtime led_at; /* the first start */
-	uint64_t faults[4];
+	uint64_t faults[SHARED_FAULTS];
+	uint64_t handed, inherited; /* handovers that were written, and that made a leader */
 };
 
 /* A role that was moved stays for so long in a world with suspicions. */
@@ -129,6 +117,12 @@ void shared_release(struct shared_world *);
 void shared_run(struct shared_world *, mtime until);
 /* Then the broker suspects the active consumer of being down, and nothing gets to it or from it. */
 void shared_suspect_at(struct shared_world *, mtime at, mtime until);
+/* The active consumer leaves in order, now. Return its number. */
+uint32_t shared_leave_now(struct shared_world *);
+/* The active consumer's number; SHARED_MEMBERS: there is none. */
+uint32_t shared_active(const struct shared_world *);
+/* It leads, and is not silent. */
+bool shared_is_granting(const struct shared_world *, uint32_t member);
 /* One more task at each member, now. */
 void shared_task_for_each(struct shared_world *);
 /* Tasks that have not started. */
