@@ -88,7 +88,7 @@ struct text json_cell_span(const json_t *json, const char *path, char buffer[JSO
 
 	if (s < 0)
 		return NOTHING;
-	if (s < 1)
+	if (s < 0.9995)
 		snprintf(buffer, JSON_CELL_SIZE, "%.3g ms", s * 1000);
 	else if (s < 2 * MINUTE)
 		snprintf(buffer, JSON_CELL_SIZE, "%.1f s", s);

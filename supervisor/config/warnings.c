@@ -272,8 +272,8 @@ static void add_long_silences(const struct config *config, struct problems *prob
 		quantity_append_duration(&period, throttle->period);
 		problems_add_warning(problems, throttle->line,
 			"throttles[%zu]: with scope: cluster, no task of %s starts for its period "
-			"(%.*s) when the supervisor that leads it ends: the next one does not know "
-			"what was started",
+			"(%.*s) after the first start of all supervisors, or when the one that "
+			"leads it is killed: the next one does not know what was started",
 			i, throttle->name, TEXT_ARGS(buf_text(&period)));
 		problems->memory |= period.failed;
 		buf_release(&period);

@@ -13,9 +13,10 @@
 
 #define THROTTLES TEXT("/v1/throttles/")
 /* Of all throttles together: to count the starts of one takes some 100 ns. */
-#define KEYS_COUNTED_MAX 20000
-#define NAMES_LIMIT      (16 * 1024)
-#define SPAN_SIZE        32
+#define KEYS_COUNTED_MAX        20000
+#define SHARED_KEYS_COUNTED_MAX 1000
+#define NAMES_LIMIT             (16 * 1024)
+#define SPAN_SIZE               32
 
 /* ---------- figures ---------- */
 
@@ -36,6 +37,7 @@ static void add_shared_figures(struct throttle_view *view, mtime now)
 {
 	const struct member *member = view->named->member;
 	struct member_facts facts;
+	uint64_t in_windows;
 
 	view->requests = view->requested = view->granted = view->unused = view->late = MTIME_NEVER;
 	view->leader = NULL;
@@ -50,6 +52,8 @@ static void add_shared_figures(struct throttle_view *view, mtime now)
 	view->leader = throttle_leader_name(throttles_leader(view->named));
 	if (facts.grants.heard_at == MTIME_NEVER || now - facts.grants.heard_at > view->period)
 		view->in_windows = MTIME_NEVER;
+	if (member_in_windows(member, now, SHARED_KEYS_COUNTED_MAX, &in_windows))
+		view->in_windows = (int64_t)in_windows;
 	if (throttles_leader(view->named) == THROTTLE_LEADER_NONE)
 		view->retry_after = MTIME_NEVER;
 }

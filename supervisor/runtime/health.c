@@ -156,13 +156,15 @@ static void judge_dead_letters(struct health *health, const struct pool_runtime 
 }
 
 /* A minute is longer than most limits need to let a task start. A closed throttle needs longer. */
-static void judge_throttles(struct health *health, const struct pool_facts *facts)
+static void judge_throttles(
+	struct health *health, const struct pool_runtime *runtime, const struct pool_facts *facts)
 {
 	if (!facts->throttled_by)
 		return;
 	health->throttled = facts->throttled;
 	health->throttled_by = facts->throttled_by;
 	health->throttled_since = facts->throttled_since;
+	health->is_silent = throttles_is_silent(runtime->throttles, facts->throttled_by);
 	health->closed_until = facts->closed_until;
 	if (facts->closed_until || clock_now() - facts->throttled_since >= MTIME_MINUTE)
 		health->warnings |= bit(HEALTH_THROTTLED);
@@ -215,7 +217,7 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
 	judge_leaders(&health, runtime);
-	judge_throttles(&health, &facts);
+	judge_throttles(&health, runtime, &facts);
 	judge_dead_letters(&health, runtime);
 	judge_sessions(&health, runtime, &facts);
 	return health;
@@ -376,7 +378,12 @@ static void append_throttled(struct buf *out, const struct health *health)
 {
 	char span[SPAN_TEXT_SIZE];
 
-	if (health->closed_until)
+	if (health->is_silent)
+		buf_printf(out,
+			"the throttle %s lets no task start, because what was started before its "
+			"leader began is not known: until one period is over (wpool throttles)",
+			health->throttled_by);
+	else if (health->closed_until)
 		buf_printf(out,
 			"not consuming its queue \"%s\" for %s: the throttle %s lets too few tasks "
 			"start (wpool throttles)",

@@ -82,6 +82,7 @@ struct health {
 	const char *unled;        /* a throttle without a leader; NULL: there is none */
 	const char *throttled_by; /* NULL: no throttle holds back tasks */
 	mtime throttled_since;
+	bool is_silent;     /* that one is shared, and has a new leader, which knows nothing yet */
 	mtime closed_until; /* not consuming until then because of it; 0: not so */
 	uint64_t deliveries;
 	const char *key_place; /* session.key */

@@ -336,14 +336,14 @@ START_TEST(of_different_configurations_that_of_the_leader_holds)
 	start(0, throttled(fixture.queue), "limit: 3, period: 1s");
 	ck_assert_int_eq(await_leader(-1), 0);
 	start(1, throttled(fixture.queue), "limit: 7, period: 2s");
-	proc_expect(peers[1].proc, "3 in 1s from now on, as the supervisor that leads it says; "
+	proc_expect(peers[1].proc, "3 in 1s from now on, at all supervisors; "
 				   "configured here: 7 in 2s");
 	ck_assert_int_eq(figure(1, "limit"), 3);
 	ck_assert_int_eq(figure(0, "limit"), 3);
 	await_done("-", 0, 30);
 	expect_windows(NULL, 3);
-	ck_assert_int_eq(proc_count_logged(peers[1].proc, "as the supervisor that leads"), 1);
-	ck_assert_int_eq(proc_count_logged(peers[0].proc, "as the supervisor that leads"), 0);
+	ck_assert_int_eq(proc_count_logged(peers[1].proc, "from now on, at all supervisors"), 1);
+	ck_assert_int_eq(proc_count_logged(peers[0].proc, "from now on, at all supervisors"), 0);
 	stop_all();
 }
 END_TEST

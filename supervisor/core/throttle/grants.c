@@ -10,8 +10,8 @@
 #define MARGIN (2 * MTIME_MS)
 /* Before a task asks again that no answer wakes: one was lost, or there is no connection. */
 #define ASK_AGAIN (250 * MTIME_MS)
-/* So often at least: it hears of other figures. */
-#define ASK_EVERY (5 * MTIME_SECOND)
+/* So often at least: it hears of other figures, and a new leader hears that it is one. */
+#define ASK_EVERY MTIME_SECOND
 /* Keys that were answered about last; a pool that has missed some asks about all. */
 #define ANSWERS_KEPT 1024
 /* The lease is so many round trips. */

@@ -261,6 +261,12 @@ static uint32_t answer_key(struct leader *leader, const struct wanted *wanted, u
 	return granted->starts;
 }
 
+bool leader_in_windows(const struct leader *leader, mtime now, uint32_t keys_max, uint64_t *ret)
+{
+	return leader_is_leading(leader, now) &&
+	       throttle_in_windows(leader->rings, ring_time(now), keys_max, ret);
+}
+
 static void count(struct leader *leader, mtime now)
 {
 	struct throttle_answer *answer = &leader->answer;

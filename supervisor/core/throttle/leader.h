@@ -56,6 +56,9 @@ void leader_inherit(struct leader *, const struct throttle_handover *, mtime ask
 /* Requests come, and until then it must send one of its own, with or without keys; MTIME_NEVER:
  * none come. */
 mtime leader_deadline(const struct leader *);
+/* As throttle_in_windows; false also if it leads nothing. */
+bool leader_in_windows(
+	const struct leader *, mtime now, uint32_t keys_max, uint64_t *ret) MUST_CHECK;
 /* It grants, or will after its silence. */
 bool leader_is_leading(const struct leader *, mtime now);
 bool leader_is_silent(const struct leader *, mtime now);

@@ -187,6 +187,11 @@ uint64_t member_id(const struct member *member)
 	return member->id;
 }
 
+bool member_in_windows(const struct member *member, mtime now, uint32_t keys_max, uint64_t *ret)
+{
+	return leader_in_windows(member->leader, now, keys_max, ret);
+}
+
 struct member_facts member_facts(const struct member *member, mtime now)
 {
 	return (struct member_facts){.grants = grants_facts(member->throttle),

@@ -23,6 +23,8 @@
 #define KEYS_LOGGED_MAX 10000
 /* Requests in a row: one is lost now and then. */
 #define UNANSWERED_MAX 3
+/* Where several consumers are active, each leads for a moment again and again. */
+#define LEADER_LOGGED_EVERY (2 * MTIME_SECOND)
 
 _Static_assert(CONFIG_POOL_THROTTLES_MAX == PASSES_MAX, "throttle");
 _Static_assert(CONFIG_THROTTLE_LIMIT_MAX == THROTTLE_LIMIT_MAX, "throttles.limit");
@@ -454,6 +456,17 @@ const char *throttles_without_leader(
 	return NULL;
 }
 
+bool throttles_is_silent(const struct throttles *throttles, const char *name)
+{
+	for (size_t i = 0; i < throttles->count; i++) {
+		const struct named_throttle *named = throttles->list[i];
+		if (named->name == name && named->member)
+			return throttles_leader(named) != THROTTLE_LEADER_NONE &&
+			       throttle_is_unsure(named->throttle, throttles_now());
+	}
+	return false;
+}
+
 /* ---------- figures ---------- */
 
 struct named_throttle *throttles_find(const struct throttles *throttles, struct text name)
@@ -490,9 +503,10 @@ static void log_leader(struct named_throttle *named)
 {
 	struct member_facts facts = member_facts(named->member, throttles_now());
 
-	if (facts.is_leading == named->has_led)
+	if (facts.is_leading == named->has_led || throttles_now() < named->leader_logged_until)
 		return;
 	named->has_led = facts.is_leading;
+	named->leader_logged_until = throttles_now() + LEADER_LOGGED_EVERY;
 	if (!facts.is_leading)
 		log_info("throttle %s: another supervisor leads, or none does", named->name);
 	else if (facts.is_silent)
@@ -517,9 +531,15 @@ void throttles_follow(struct named_throttle *named)
 	buf_init(&configured, 128);
 	append_figures(&agreed, shared.limit, shared.period);
 	append_figures(&configured, named->configured.limit, named->configured.period);
-	log_warn("throttle %s: %.*s from now on, as the supervisor that leads it says; configured "
-		 "here: %.*s",
-		named->name, TEXT_ARGS(buf_text(&agreed)), TEXT_ARGS(buf_text(&configured)));
+	if (shared.limit == named->configured.limit && shared.period == named->configured.period)
+		log_info("throttle %s: %.*s from now on, at all supervisors, as configured here",
+			named->name, TEXT_ARGS(buf_text(&agreed)));
+	else
+		log_warn(
+			"throttle %s: %.*s from now on, at all supervisors; configured here: %.*s "
+			"(wpool throttle sets it for all, and so does a reload with another figure)",
+			named->name, TEXT_ARGS(buf_text(&agreed)),
+			TEXT_ARGS(buf_text(&configured)));
 	buf_release(&agreed);
 	buf_release(&configured);
 }

@@ -26,6 +26,7 @@ struct named_throttle {
 	uint16_t channel_number;          /* 0: it has none */
 	bool is_blocked;                  /* the broker takes no requests */
 	bool has_led;                     /* and that was logged */
+	mtime leader_logged_until;        /* no change of that is logged before */
 	struct channel_log channel_log;
 	struct throttle_figures configured;
 	struct throttle_figures wanted; /* those in force, or that are about to be */
@@ -92,6 +93,10 @@ enum throttle_leader throttles_leader(const struct named_throttle *);
 const char *throttle_leader_name(enum throttle_leader);
 /* The first throttle of the pool that has no leader; NULL: none is without. */
 const char *throttles_without_leader(const struct throttles *, const struct pool_config *);
+
+/* The throttle has the name that a pool got from here, is shared, and refuses tasks because its
+ * leader is new. */
+bool throttles_is_silent(const struct throttles *, const char *name);
 
 /* The one that pools would use now; NULL: there is none. */
 struct named_throttle *throttles_find(const struct throttles *, struct text name);

@@ -471,8 +471,9 @@ START_TEST(test_long_silences)
 		"throttle: [a, b, c]");
 	ck_assert_int_eq(loaded.rc, RC_OK);
 	ck_assert_str_eq(loaded.problems,
-		"throttles[1]: with scope: cluster, no task of b starts for its period (601s) when "
-		"the supervisor that leads it ends: the next one does not know what was started\n");
+		"throttles[1]: with scope: cluster, no task of b starts for its period (601s) after the "
+		"first start of all supervisors, or when the one that leads it is killed: the next one "
+		"does not know what was started\n");
 }
 END_TEST
 

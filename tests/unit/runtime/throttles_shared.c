@@ -314,8 +314,8 @@ START_TEST(a_period_that_is_too_short_to_be_shared_is_refused)
 END_TEST
 
 #define FOLLOWS                                                                                    \
-	"warn  throttle erp: 100 in 5s from now on, as the supervisor that leads it says; "        \
-	"configured here: 50 in 7s\n"
+	"warn  throttle erp: 100 in 5s from now on, at all supervisors; configured here: 50 in "   \
+	"7s (wpool throttle sets it for all, and so does a reload with another figure)\n"
 
 START_TEST(the_figures_of_the_leader_count)
 {
@@ -330,7 +330,7 @@ START_TEST(the_figures_of_the_leader_count)
 	ck_assert_int_eq(times_logged(FOLLOWS), 1);
 	follow(&there);
 	exchange(&there, &here);
-	ck_assert_int_eq(times_logged("as the supervisor that leads it says"), 1);
+	ck_assert_int_eq(times_logged("from now on, at all supervisors"), 1);
 	ck_assert_uint_eq(erp_of(&there)->configured.limit, 50);
 }
 END_TEST
