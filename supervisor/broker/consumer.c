@@ -25,8 +25,6 @@
 /* After an honest broker's messages became large: the next window fits them. */
 #define NARROWER_WAIT (500 * MTIME_MS)
 
-#define CODE_PRECONDITION_FAILED 406
-
 #define CONSUMER_STATES(X)                                                                         \
 	X(OFFLINE) /* no connection */                                                             \
 	X(WAITING) /* until retry_at; the channel may be open or not */                            \

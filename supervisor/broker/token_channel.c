@@ -8,10 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CODE_ACCESS_REFUSED      403
-#define CODE_NOT_FOUND           404
-#define CODE_PRECONDITION_FAILED 406
-
 /* Before a channel is opened again. Short: meanwhile none, or another one, is active. */
 #define WAIT_FIRST (100 * MTIME_MS)
 #define WAIT_LAST  (5 * MTIME_SECOND)

@@ -13,10 +13,9 @@
 
 #define THROTTLES TEXT("/v1/throttles/")
 /* Of all throttles together: to count the starts of one takes some 100 ns. */
-#define KEYS_COUNTED_MAX        20000
-#define SHARED_KEYS_COUNTED_MAX 1000
-#define NAMES_LIMIT             (16 * 1024)
-#define SPAN_SIZE               32
+#define KEYS_COUNTED_MAX 20000
+#define NAMES_LIMIT      (16 * 1024)
+#define SPAN_SIZE        32
 
 /* ---------- figures ---------- */
 
@@ -37,6 +36,7 @@ static void add_shared_figures(struct throttle_view *view, mtime now)
 {
 	const struct member *member = view->named->member;
 	struct member_facts facts;
+	enum throttle_leader leader;
 	uint64_t in_windows;
 
 	view->requests = view->requested = view->granted = view->unused = view->late = MTIME_NEVER;
@@ -49,12 +49,13 @@ static void add_shared_figures(struct throttle_view *view, mtime now)
 	view->granted = (int64_t)facts.grants.received;
 	view->unused = (int64_t)facts.grants.expired;
 	view->late = (int64_t)facts.grants.late;
-	view->leader = throttle_leader_name(throttles_leader(view->named));
+	leader = throttles_leader(view->named);
+	view->leader = throttle_leader_name(leader);
 	if (facts.grants.heard_at == MTIME_NEVER || now - facts.grants.heard_at > view->period)
 		view->in_windows = MTIME_NEVER;
-	if (member_in_windows(member, now, SHARED_KEYS_COUNTED_MAX, &in_windows))
+	if (member_in_windows(member, now, &in_windows))
 		view->in_windows = (int64_t)in_windows;
-	if (throttles_leader(view->named) == THROTTLE_LEADER_NONE)
+	if (leader == THROTTLE_LEADER_NONE)
 		view->retry_after = MTIME_NEVER;
 }
 

@@ -3,6 +3,7 @@
 #include "amqp/table.h"
 #include "core/tasks/settle.h"
 #include "message/copy_headers.h"
+#include "message/names.h"
 #include "message/rest.h"
 
 #include <assert.h>
@@ -10,9 +11,6 @@
 #define PERSISTENT         TEXT("\2")
 #define FRAME_OVERHEAD     8  /* type, channel, length and end octet of a frame */
 #define HEADER_FRAME_FIXED 12 /* class, weight and body size, in front of the properties */
-/* RabbitMQ's name for "this channel's own replies": publishing it as reply_to from a channel that
- * has no such consumer closes the channel. */
-#define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
 
 typedef uint32_t property_set;
 #define BIT(property)  (UINT32_C(1) << (property))

@@ -5,6 +5,10 @@
 
 #include "base/text.h"
 
+/* RabbitMQ's name for "this channel's own replies": publishing it as reply_to from a channel that
+ * has no such consumer closes the channel. */
+#define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
+
 #define HEADER_CC             TEXT("CC")
 #define HEADER_BCC            TEXT("BCC")
 #define HEADER_DELIVERY_COUNT TEXT("x-delivery-count")

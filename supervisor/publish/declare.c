@@ -20,12 +20,9 @@
 #define CHANNEL      1
 #define QUEUE_MAX    255
 
-#define CODE_ACCESS_REFUSED      403
-#define CODE_NOT_FOUND           404
-#define CODE_PRECONDITION_FAILED 406
-#define CODE_COMMAND_INVALID     503
-#define CODE_NOT_ALLOWED         530
-#define CODE_NOT_IMPLEMENTED     540
+#define CODE_COMMAND_INVALID 503
+#define CODE_NOT_ALLOWED     530
+#define CODE_NOT_IMPLEMENTED 540
 
 static const char help[] =
 	"usage: wpool declare [OPTION]... FILE [POOL]...\n"

@@ -268,13 +268,14 @@ static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events
 static void arm_deadline(struct supervisor *supervisor)
 {
 	struct ev_loop *loop = supervisor->tools.loop;
+	mtime throttle_wait = throttle_link_wait(supervisor->throttle_link);
 	mtime deadline = MTIME_NEVER;
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
 		deadline = mtime_min(deadline, pool_runtime_deadline(runtime));
-	deadline = mtime_min(
-		deadline, mtime_after(clock_now(), throttle_link_wait(supervisor->throttle_link)));
+	if (throttle_wait != MTIME_NEVER)
+		deadline = mtime_min(deadline, mtime_after(clock_now(), throttle_wait));
 	if (deadline == MTIME_NEVER)
 		ev_timer_stop(loop, &supervisor->deadline);
 	else

@@ -2,9 +2,6 @@
 
 #include <stdio.h>
 
-#define CODE_ACCESS_REFUSED      403
-#define CODE_PRECONDITION_FAILED 406
-
 #define REFUSALS_MAX AMQP_ARGUMENTS_MAX
 
 #define KEY_TYPE   "x-queue-type"

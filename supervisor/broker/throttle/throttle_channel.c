@@ -4,13 +4,10 @@
 #include "base/backoff.h"
 #include "base/utf8.h"
 #include "broker/throttle/throttle_message.h"
+#include "message/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#define CODE_ACCESS_REFUSED      403
-#define CODE_NOT_FOUND           404
-#define CODE_PRECONDITION_FAILED 406
 
 /* Before the channel is opened again. */
 #define WAIT_FIRST (100 * MTIME_MS)
@@ -19,10 +16,9 @@
 /* The broker deletes a queue that nobody consumes for so long: it has no state. */
 #define UNUSED_MS ((int64_t)24 * 60 * 60 * 1000)
 
-#define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
-#define ANSWERS_TAG     TEXT("wpool-answers")
-#define REQUESTS_TAG    TEXT("wpool-requests")
-#define SCRATCH_MAX     (THROTTLE_HANDOVER_MAX + 1024)
+#define ANSWERS_TAG  TEXT("wpool-answers")
+#define REQUESTS_TAG TEXT("wpool-requests")
+#define SCRATCH_MAX  (THROTTLE_HANDOVER_MAX + 1024)
 /* For the next leader to ask what this one knows. */
 #define LEAVE_MAX MTIME_SECOND
 
@@ -34,7 +30,7 @@ enum throttle_channel_state {
 	DECLARING,
 	STARTING_REQUESTS,
 	CONSUMING,
-	CANCELLING, /* it leaves: it consumes no requests from then on */
+	CANCELLING, /* it leaves; what the broker sends until it confirms that is answered */
 	COUNTING,   /* others that consume the queue */
 	HANDING_OVER,
 	ENDED,

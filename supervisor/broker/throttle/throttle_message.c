@@ -2,13 +2,12 @@
 
 #include "amqp/properties.h"
 #include "core/throttle/throttle.h"
+#include "message/names.h"
 #include "message/pack.h"
 #include "wire/value.h"
 
 #define VERSION   1
 #define TRANSIENT TEXT("\1")
-/* RabbitMQ's name for "this channel's own replies". */
-#define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
 
 /* ---------- the layout ---------- */
 

@@ -23,13 +23,13 @@
 #include "amqp/channel.h"
 #include "core/throttle/handover.h"
 
-/* The type of both, as a property. */
+/* The type of all, as a property. */
 #define THROTTLE_MESSAGE_TYPE TEXT("wpool-throttle")
 /* Bytes of a body. All that is written fits with its properties, and so would nine bytes for each
  * integer. */
 #define THROTTLE_MESSAGE_MAX  (64 * 1024)
 #define THROTTLE_HANDOVER_MAX (2 * 1024 * 1024) /* of the body of a handover */
-/* No honest time of a clock is later, and no honest wait longer: ten years. */
+/* No honest time of a clock is later, and no honest wait longer: ten of the longest periods. */
 #define THROTTLE_STAMP_MAX (((mtime)1 << 62) - 1)
 #define THROTTLE_WAIT_MAX  (10 * SHARED_PERIOD_MAX)
 

@@ -27,7 +27,7 @@ struct leader {
 	mtime requested_at; /* the first request without a proof; MTIME_NEVER: there is none */
 	mtime began_at;     /* when the rings were new, and what was before not known */
 	mtime latest;       /* the end of all that was granted, in the time of the rings */
-	mtime counted_at;   /* the same */
+	mtime counted_at;   /* when the starts in the windows were counted; 0: not yet */
 	struct throttle_answer answer;
 };
 
@@ -87,8 +87,8 @@ bool leader_is_silent(const struct leader *leader, mtime now)
 	return leader_is_leading(leader, now) && throttle_is_unsure(leader->rings, ring_time(now));
 }
 
-/* Whoever leads after a proof has granted nothing for so long. In the silence that is not certain:
- * an old leader may have come back meanwhile. */
+/* Another one that leads after a proof has granted nothing for so long. In the silence that is not
+ * certain: an old leader may have come back meanwhile. */
 static mtime trust(const struct leader *leader, mtime now)
 {
 	mtime period = leader->figures.period;
@@ -261,19 +261,19 @@ static uint32_t answer_key(struct leader *leader, const struct wanted *wanted, u
 	return granted->starts;
 }
 
-bool leader_in_windows(const struct leader *leader, mtime now, uint32_t keys_max, uint64_t *ret)
+bool leader_in_windows(const struct leader *leader, mtime now, uint64_t *ret)
 {
 	return leader_is_leading(leader, now) &&
-	       throttle_in_windows(leader->rings, ring_time(now), keys_max, ret);
+	       throttle_in_windows(leader->rings, ring_time(now), KEYS_COUNTED_MAX, ret);
 }
 
-static void count(struct leader *leader, mtime now)
+static void count_starts(struct leader *leader, mtime now)
 {
 	struct throttle_answer *answer = &leader->answer;
 	if (leader->counted_at != 0 && now - leader->counted_at < COUNT_EVERY)
 		return;
 	leader->counted_at = now;
-	if (!throttle_in_windows(leader->rings, now, KEYS_COUNTED_MAX, &answer->in_windows))
+	if (!leader_in_windows(leader, now, &answer->in_windows))
 		answer->in_windows = UINT64_MAX;
 	answer->keys_known = throttle_keys(leader->rings);
 }
@@ -316,6 +316,6 @@ struct throttle_answer *leader_answer(
 		answer->stamp = leader->latest;
 	}
 	if (is_leading)
-		count(leader, at);
+		count_starts(leader, now);
 	return answer;
 }

@@ -16,12 +16,12 @@
  * A leader that leaves in order gives its proof along with its rings. It has ended to consume
  * before it announces that, so it grants nothing after it has written them. Its proof says that
  * until it ends no other leader grants anything: those before it have ended, those after it are
- * silent for longer. That holds for whoever has the rings, also if the role has gone on meanwhile,
- * because the new one is silent then. The clocks are different ones, so the time that is left is
- * counted from the moment when the next leader asked, which was before it was written; a start is
- * counted from the arrival, which was after. Both make the next leader wait rather than grant too
- * early. Only a leader that is not silent and knows all starts of the window hands over, and it
- * does so once. One that grants already inherits nothing: then the other's proof has ended.
+ * silent for longer. That holds for the one that has the rings, also if the role has gone on
+ * meanwhile, because the new one is silent then. The clocks are different ones, so the time that is
+ * left is counted from the moment when the next leader asked, which was before it was written; a
+ * start is counted from the arrival, which was after. Both make the next leader wait rather than
+ * grant too early. Only a leader that is not silent and knows all starts of the window hands over,
+ * and it does so once. One that grants already inherits nothing: then the other's proof has ended.
  *
  * What is left: a leader that is not silent, because it was one before or because it has inherited,
  * gets the role while another one is silent, and loses it to that one again within half of the
@@ -37,7 +37,7 @@ struct leader;
 /* member: the number of this process. NULL: out of memory. */
 struct leader *leader_new(const struct throttle_figures *, uint64_t hash_seed, uint64_t member);
 void leader_free(struct leader *);
-/* It consumes the queue from now on, or no more; it leads nothing. */
+/* It consumes the queue no more, or another one has answered: it leads nothing. */
 void leader_resign(struct leader *);
 void leader_configure(struct leader *, const struct throttle_figures *);
 /* A request of its own, sent then, came back. RC_MEMORY: as if it had not. */
@@ -56,9 +56,8 @@ void leader_inherit(struct leader *, const struct throttle_handover *, mtime ask
 /* Requests come, and until then it must send one of its own, with or without keys; MTIME_NEVER:
  * none come. */
 mtime leader_deadline(const struct leader *);
-/* As throttle_in_windows; false also if it leads nothing. */
-bool leader_in_windows(
-	const struct leader *, mtime now, uint32_t keys_max, uint64_t *ret) MUST_CHECK;
+/* The starts in the windows of all keys. False: it leads nothing, or there are too many keys. */
+bool leader_in_windows(const struct leader *, mtime now, uint64_t *ret) MUST_CHECK;
 /* It grants, or will after its silence. */
 bool leader_is_leading(const struct leader *, mtime now);
 bool leader_is_silent(const struct leader *, mtime now);

@@ -90,8 +90,8 @@ static void adopt(struct member *member, const struct shared_figures *other)
 	use(member, other, throttle_figures(member->throttle)->max_keys);
 }
 
-/* Who leads goes by its own configuration, unless others have been set since: so the figures of a
- * new configuration hold when all have been restarted with it. */
+/* The one that leads goes by its own configuration, unless others have been set since: so the
+ * figures of a new configuration hold when all have been restarted with it. */
 static void use_configured(struct member *member)
 {
 	if (member->figures.version == 0)
@@ -187,9 +187,9 @@ uint64_t member_id(const struct member *member)
 	return member->id;
 }
 
-bool member_in_windows(const struct member *member, mtime now, uint32_t keys_max, uint64_t *ret)
+bool member_in_windows(const struct member *member, mtime now, uint64_t *ret)
 {
-	return leader_in_windows(member->leader, now, keys_max, ret);
+	return leader_in_windows(member->leader, now, ret);
 }
 
 struct member_facts member_facts(const struct member *member, mtime now)

@@ -39,9 +39,8 @@ bool member_hand_over(
 void member_inherit(struct member *, const struct throttle_handover *, mtime asked_at, mtime now);
 uint64_t member_id(const struct member *);
 
-/* If it leads: as throttle_in_windows has it. */
-bool member_in_windows(
-	const struct member *, mtime now, uint32_t keys_max, uint64_t *ret) MUST_CHECK;
+/* As leader_in_windows. */
+bool member_in_windows(const struct member *, mtime now, uint64_t *ret) MUST_CHECK;
 
 struct member_facts {
 	struct grants_facts grants;

@@ -194,13 +194,14 @@ static void close_when_left(struct throttle_link *link)
 
 void throttle_link_turn(struct throttle_link *link)
 {
-	mtime now = throttles_now();
+	mtime now;
 	bool asks;
 
 	if (!link->link && !link->is_closing && has_shared(link))
 		open_link(link);
 	if (!link->link)
 		return;
+	now = throttles_now();
 	start_new(link);
 	broker_link_flush(link->link);
 	asks = may_ask(link);
@@ -210,7 +211,7 @@ void throttle_link_turn(struct throttle_link *link)
 			continue;
 		throttle_channel_tick(named->channel, asks, now);
 		named->is_blocked = link->is_blocked;
-		throttles_follow(named);
+		throttles_follow(named, now);
 	}
 	if (link->is_closing)
 		close_when_left(link);
@@ -220,12 +221,13 @@ void throttle_link_turn(struct throttle_link *link)
 mtime throttle_link_wait(const struct throttle_link *link)
 {
 	mtime deadline = MTIME_NEVER;
+	bool asks = may_ask(link);
 
 	for (size_t i = 0; i < link->throttles->count; i++) {
 		const struct named_throttle *named = shared_at(link, i);
 		if (named)
 			deadline = mtime_min(
-				deadline, throttle_channel_deadline(named->channel, may_ask(link)));
+				deadline, throttle_channel_deadline(named->channel, asks));
 	}
 	return deadline == MTIME_NEVER ? MTIME_NEVER : mtime_max(deadline - throttles_now(), 0);
 }

@@ -499,14 +499,14 @@ static void append_figures(struct buf *out, uint32_t limit, mtime period)
 }
 
 /* A silence is why nothing starts, and an orderly change has none. */
-static void log_leader(struct named_throttle *named)
+static void log_leader(struct named_throttle *named, mtime now)
 {
-	struct member_facts facts = member_facts(named->member, throttles_now());
+	struct member_facts facts = member_facts(named->member, now);
 
-	if (facts.is_leading == named->has_led || throttles_now() < named->leader_logged_until)
+	if (facts.is_leading == named->has_led || now < named->leader_logged_until)
 		return;
 	named->has_led = facts.is_leading;
-	named->leader_logged_until = throttles_now() + LEADER_LOGGED_EVERY;
+	named->leader_logged_until = now + LEADER_LOGGED_EVERY;
 	if (!facts.is_leading)
 		log_info("throttle %s: another supervisor leads, or none does", named->name);
 	else if (facts.is_silent)
@@ -517,12 +517,12 @@ static void log_leader(struct named_throttle *named)
 		log_info("throttle %s: leads", named->name);
 }
 
-void throttles_follow(struct named_throttle *named)
+void throttles_follow(struct named_throttle *named, mtime now)
 {
 	struct shared_figures shared = member_figures(named->member);
 	struct buf agreed, configured;
 
-	log_leader(named);
+	log_leader(named, now);
 	if (shared.limit == named->wanted.limit && shared.period == named->wanted.period)
 		return;
 	named->wanted.limit = shared.limit;
@@ -615,7 +615,7 @@ void throttles_configure(struct throttles *throttles)
 	/* Else it would set again what other supervisors have replaced a moment ago. */
 	for (size_t i = 0; i < throttles->count; i++)
 		if (throttles->list[i]->member)
-			throttles_follow(throttles->list[i]);
+			throttles_follow(throttles->list[i], throttles_now());
 	for (size_t i = 0; i < throttles->config->throttle_count; i++) {
 		const struct config_throttle *config = &throttles->config->throttles[i];
 		struct named_throttle *named = find_as_defined(throttles, config);

@@ -86,8 +86,8 @@ void throttles_end_turn(struct throttles *, mtime now);
 /* Count what happened to a task. */
 void throttles_count(struct throttles *, const struct notice *);
 
-/* Of a shared one: take over the figures that all members agree on. */
-void throttles_follow(struct named_throttle *);
+/* Of a shared one: take over the figures that all members agree on, and log who leads. */
+void throttles_follow(struct named_throttle *, mtime now);
 
 enum throttle_leader throttles_leader(const struct named_throttle *);
 const char *throttle_leader_name(enum throttle_leader);

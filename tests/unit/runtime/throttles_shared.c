@@ -126,7 +126,7 @@ static void connect_both(void)
 
 static void follow(struct supervisor *supervisor)
 {
-	throttles_follow(erp_of(supervisor));
+	throttles_follow(erp_of(supervisor), now);
 }
 
 /* When a task may start, or ask again. */
