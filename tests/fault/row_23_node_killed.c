@@ -1,9 +1,8 @@
 /* A cluster of three nodes with quorum queues: one after the other is killed and comes back while
  * work flows. The supervisor knows all addresses; where its node dies it goes to the next. */
 #include "fault/account.h"
-#include "fault/fault.h"
+#include "fault/node_kills.h"
 #include "fault/watch.h"
-#include "harness/cluster.h"
 
 #include <stdio.h>
 
@@ -13,14 +12,6 @@
 #define WORK_MS  2
 
 static const char *const delays[] = {"100ms", NULL};
-
-/* The client of the test goes to a node that lives. */
-static void move_to(struct broker *broker)
-{
-	client_free(fixture.client);
-	fixture.broker = broker;
-	fixture.client = client_open(broker_url(broker));
-}
 
 static struct proc *serve(const struct cluster *cluster)
 {
@@ -52,7 +43,7 @@ static int64_t fell(struct cluster *cluster, int victim, struct account *account
 	int64_t begun = deadline_now_ms();
 	cluster_kill(cluster, victim);
 	cluster_await_leader(cluster, survivor, fixture.queue);
-	move_to(cluster_node(cluster, survivor));
+	node_kills_move_to(cluster_node(cluster, survivor));
 	load(account, 1);
 	int64_t took = deadline_now_ms() - begun;
 	load(account, LOAD / 4);
@@ -99,17 +90,7 @@ static void kill_in_turn(struct cluster *cluster, struct tally *tally)
 
 static void run(struct tally *tally)
 {
-	char *folder = scratch_path(fixture.folder, "cluster");
-	struct cluster *cluster = cluster_start(folder, NODES);
-	tally->unit = "kills";
-	move_to(cluster_node(cluster, 1));
-	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
-	client_declare(fixture.client, fixture.replies, CLIENT_QUORUM);
-	kill_in_turn(cluster, tally);
-	/* Before its folder is removed, which is needed to stop it. */
-	move_to(broker_shared());
-	cluster_free(cluster);
-	free(folder);
+	node_kills_run(NODES, tally, kill_in_turn);
 }
 
 int main(void)

@@ -1,22 +1,14 @@
 /* A cluster of three nodes, and three supervisors that share a throttle, each at a node of its own:
  * one node after the other is killed and comes back, with the queue of requests or its active
  * consumer. In no period start more tasks than the limit, and none is lost. */
+#include "fault/node_kills.h"
 #include "fault/sharers.h"
-#include "harness/cluster.h"
 
 #include <stdio.h>
 
 #define NODES 3
 
 static const char *const delays[] = {"100ms", NULL};
-
-/* The client of the test goes to a node that lives. */
-static void move_to(struct broker *broker)
-{
-	client_free(fixture.client);
-	fixture.broker = broker;
-	fixture.client = client_open(broker_url(broker));
-}
 
 /* The addresses of all nodes, this one's first. */
 static char *settings_from(const struct cluster *cluster, int first)
@@ -59,7 +51,7 @@ static long kill_node(
 	int64_t begun = deadline_now_ms();
 	cluster_kill(cluster, victim);
 	cluster_await_leader(cluster, survivor, fixture.queue);
-	move_to(cluster_node(cluster, survivor));
+	node_kills_move_to(cluster_node(cluster, survivor));
 	sharers_await_begun(sharers, SHARERS_LIMIT);
 	long took = (long)(deadline_now_ms() - begun);
 	sharers_load(account);
@@ -96,17 +88,7 @@ static void kill_in_turn(struct cluster *cluster, struct tally *tally)
 
 static void run(struct tally *tally)
 {
-	char *folder = scratch_path(fixture.folder, "cluster");
-	struct cluster *cluster = cluster_start(folder, NODES);
-	tally->unit = "kills";
-	move_to(cluster_node(cluster, 1));
-	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
-	client_declare(fixture.client, fixture.replies, CLIENT_QUORUM);
-	kill_in_turn(cluster, tally);
-	/* Before its folder is removed, which is needed to stop it. */
-	move_to(broker_shared());
-	cluster_free(cluster);
-	free(folder);
+	node_kills_run(NODES, tally, kill_in_turn);
 }
 
 int main(void)
