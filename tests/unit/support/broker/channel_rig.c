@@ -4,8 +4,6 @@
 
 struct channel_rig rig;
 
-const char amqp_true[] = "true"; /* a fake, too */
-
 /* ---------- the fake ---------- */
 
 static void record_call(const char *what, uint16_t channel)
