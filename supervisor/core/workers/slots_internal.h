@@ -48,6 +48,10 @@ uint32_t slots_weight(const struct slots *, const struct slot *);
 /* slots_replace.c: in each turn of a pool that stays */
 void slots_roll(struct slots *);
 void slots_recycle(struct slots *);
+/* Draw new limits for a worker that is ready. If it has got more tasks than the new one allows, the
+ * former one stays and the worker is due: otherwise all idle workers would leave at the same time.
+ */
+void slots_renew_limits(struct slots *, struct slot *);
 
 /* Something has happened to a slot. */
 static inline void slots_changed(struct slots *slots)

@@ -108,9 +108,7 @@ void slots_roll(struct slots *slots)
 
 /* ---------- single workers that are due ---------- */
 
-/* Draw new limits for a worker. If it has got more tasks than the new one allows, the former one
- * stays and the worker is due: otherwise all idle workers would leave at the same time. */
-static void renew_limits(struct slots *slots, struct slot *slot)
+void slots_renew_limits(struct slots *slots, struct slot *slot)
 {
 	uint32_t former = slot->pipe.tasks_max;
 	slots_draw_limits(slots, slot);
@@ -127,7 +125,7 @@ void slots_configure(struct slots *slots)
 	for (uint32_t i = 0; i < slots->all.count; i++) {
 		struct slot *slot = slots_at(slots, i);
 		if (slot->state == LIFE_READY && !slot_is_leaving(slot))
-			renew_limits(slots, slot);
+			slots_renew_limits(slots, slot);
 	}
 	slots->recycling.next_at = slots->context->now; /* the next turn finds the first of them */
 }

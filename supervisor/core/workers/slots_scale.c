@@ -61,8 +61,8 @@ void slots_keep(struct slots *slots, struct slot *slot)
 	slots->kept++;
 	if (slot->state == LIFE_RETIRED)
 		slots_step(slots, slot, FACT_WANTED);
-	else /* it may have been given all its tasks */
-		slots_check_spent(slots, slot);
+	else if (slot->state == LIFE_READY) /* new ones do not apply while it leaves */
+		slots_renew_limits(slots, slot);
 }
 
 static bool is_at_work(const struct slot *slot)

@@ -266,6 +266,27 @@ START_TEST(new_limits_do_not_apply_to_leaving_workers)
 }
 END_TEST
 
+/* 1 has a task and leaves; then the limit becomes 2; then it stays after all, and gets a second
+ * task, but no third one. */
+START_TEST(a_leaving_worker_that_is_kept_has_the_new_limits)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.tasks = 100});
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	rig_scale(&rig, 1);
+	configure(&rig, 1, (struct recycle_limits){.tasks = 2});
+	rig_scale(&rig, 2);
+	rig_deliver(&rig, 3, 3);
+	answer(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	answer(&rig, 1, 1);
+	rig_expect(&rig, "quit 1.1");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_drain_replaces_no_worker)
 {
 	struct rig rig;
@@ -339,7 +360,8 @@ static Suite *suite_of_meanwhile(void)
 		limits_may_change_while_a_worker_works,
 		a_lower_limit_of_tasks_does_not_end_all_idle_workers,
 		a_worker_over_a_lower_limit_keeps_the_former_one,
-		new_limits_do_not_apply_to_leaving_workers, a_drain_replaces_no_worker,
+		new_limits_do_not_apply_to_leaving_workers,
+		a_leaving_worker_that_is_kept_has_the_new_limits, a_drain_replaces_no_worker,
 		a_worker_whose_session_is_aborted_stands_in_for_none_that_is_due,
 		a_worker_whose_grace_ends_stands_in_for_none_that_is_due);
 	return suite;
