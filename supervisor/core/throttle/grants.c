@@ -64,13 +64,16 @@ static struct member_window *of(struct window *window)
 	return CONTAINER_OF(window, struct member_window, window);
 }
 
+/* With a slow broker it is longer than it ought to be: so much of it is left when the answer comes
+ * that the starts can be used. */
 static mtime lease_of(const struct throttle *throttle)
 {
-	const struct grants *grants = throttle->grants;
+	mtime round_trip = throttle->grants->round_trip;
 	mtime bound = lease_bound(throttle->figures.period);
-	if (grants->round_trip == 0)
+	if (round_trip == 0)
 		return bound;
-	return mtime_min(mtime_max(ROUND_TRIPS * grants->round_trip, LEASE_MIN), bound);
+	bound = mtime_min(mtime_max(bound, 2 * round_trip), LEASE_MAX);
+	return mtime_min(mtime_max(ROUND_TRIPS * round_trip, LEASE_MIN), bound);
 }
 
 /* ---------- life ---------- */
@@ -320,7 +323,7 @@ static void lose_request(struct throttle *throttle)
 	grants->lost = grants->request.number;
 	grants->lost_sent_at = grants->sent_at;
 	grants->facts.unanswered++;
-	grants->round_trip = mtime_max(grants->round_trip, grants->request.lease / ROUND_TRIPS * 2);
+	grants->round_trip = mtime_max(grants->round_trip, grants->request.lease);
 }
 
 static void fill_request(struct throttle *throttle, const struct shared_figures *figures, mtime now)

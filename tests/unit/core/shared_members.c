@@ -196,6 +196,31 @@ START_TEST(what_a_late_answer_grants_goes_back)
 }
 END_TEST
 
+/* Each one is later than two leases of a tenth of the period. */
+START_TEST(a_lease_grows_until_answers_come_in_time)
+{
+	enum { SLOW = 450, SENT_MAX = 10 };
+	static struct throttle_answer answers[SENT_MAX];
+	mtime sent_at[SENT_MAX];
+	int sent = 0, received = 0;
+	start_all(1, 2 * MTIME_SECOND);
+	run_for(3 * MTIME_SECOND);
+	while (!start_one(&supervisors[1])) {
+		const struct throttle_answer *answer = ask_leader(&supervisors[1]);
+		if (answer) {
+			ck_assert_int_lt(sent, SENT_MAX);
+			sent_at[sent] = now;
+			answers[sent++] = *answer;
+		}
+		if (received < sent && now - sent_at[received] >= SLOW * MTIME_MS)
+			member_on_answer(supervisors[1].member, &answers[received++], now);
+		now += STEP;
+		exchange(&supervisors[0]);
+	}
+	ck_assert_int_gt(member_facts(supervisors[1].member, now).grants.lease, SLOW * MTIME_MS);
+}
+END_TEST
+
 /* ---------- starts that came too late ---------- */
 
 /* The process was stopped between its decision and its write. */
@@ -280,6 +305,7 @@ static Suite *members_suite(void)
 	tcase_add_test(all, a_new_configuration_holds_when_all_were_restarted_with_it);
 	tcase_add_test(all, it_holds_also_if_the_last_one_hands_over);
 	tcase_add_test(all, what_a_late_answer_grants_goes_back);
+	tcase_add_test(all, a_lease_grows_until_answers_come_in_time);
 	tcase_add_test(all, late_starts_are_reported_until_one_that_leads_has_heard_of_them);
 	tcase_add_test(all, late_starts_shorten_no_silence);
 	tcase_add_test(all, nobody_is_without_a_leader_because_of_former_requests);

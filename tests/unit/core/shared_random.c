@@ -25,11 +25,11 @@ static uint32_t pick(struct random *random, uint32_t min, uint32_t max)
 	return (uint32_t)draw(random, min, max);
 }
 
-/* A short one as probably as a long one, and short enough for the longest lease. */
+/* A short one as probably as a long one, and short enough for a leader to learn of its role. */
 static mtime draw_delay(struct random *random, mtime period)
 {
-	mtime max = mtime_min(80 * MTIME_MS, lease_bound(period) / 8);
-	mtime delay = 100 << pick(random, 0, 9);
+	mtime max = mtime_min(100 * MTIME_MS, period / 20);
+	mtime delay = 100 << pick(random, 0, 10);
 	return mtime_min(delay + draw(random, 0, delay), max);
 }
 
@@ -193,7 +193,9 @@ static mtime time_to_finish(void)
 		together += rounds_of(waiting);
 	}
 	uint32_t rounds = plan->keys > plan->max_keys ? together : longest;
-	return 3 * (period + LEASE_MAX) + rounds * (period + lease_bound(period) + 300 * MTIME_MS);
+	mtime lease = mtime_max(lease_bound(period), mtime_min(8 * plan->delay, LEASE_MAX));
+	mtime asked = 250 * MTIME_MS + 8 * plan->delay;
+	return 3 * (period + LEASE_MAX) + rounds * (period + lease + asked);
 }
 
 /* Only the one that leads sends requests: four in the time in which one must come back. The others
@@ -433,6 +435,23 @@ START_TEST(far_above_the_limit_nine_tenths_of_it_start)
 }
 END_TEST
 
+/* One that answers later than a tenth of the period: the lease grows with it. */
+START_TEST(with_a_slow_broker_half_of_the_limit_starts)
+{
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct shared_plan plan = calm_plan(seed, 300, 0);
+		plan.delay = plan.period / 20;
+		shared_init(&world, &plan);
+		shared_run(&world, 6 * plan.period);
+		uint32_t before = world.start_count[0];
+		shared_run(&world, 12 * plan.period);
+		SHARED_CHECK(&world, world.start_count[0] - before >= 3 * plan.limit);
+		check_limits();
+		shared_release(&world);
+	}
+}
+END_TEST
+
 /* ---------- who leads ---------- */
 
 /* The first leader is passed over for two seconds, leads for a little longer than two, and is
@@ -548,7 +567,8 @@ static Suite *shared_random_suite(void)
 	UNIT_CASE(suite, "calm", far_below_the_limit_a_task_waits_for_a_lease_at_most,
 		at_any_load_a_task_waits_for_a_period_and_some_leases_at_most,
 		at_half_of_the_limit_one_of_a_hundred_waits_longer_than_three_leases,
-		far_above_the_limit_nine_tenths_of_it_start);
+		far_above_the_limit_nine_tenths_of_it_start,
+		with_a_slow_broker_half_of_the_limit_starts);
 	UNIT_CASE(suite, "leaders", a_new_leader_notices_that_a_former_one_led_in_its_silence,
 		a_leader_that_lost_the_role_gets_it_back_by_no_longer_period);
 	UNIT_CASE(suite, "leaves", after_a_leader_that_leaves_a_task_waits_for_some_leases,
