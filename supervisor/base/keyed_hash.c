@@ -12,7 +12,7 @@ static uint64_t rotated(uint64_t number, unsigned bits)
 	return number << bits | number >> (64 - bits);
 }
 
-static void mix(struct state *state)
+static inline void mix(struct state *state)
 {
 	state->a += state->b;
 	state->b = rotated(state->b, 13) ^ state->a;
@@ -26,7 +26,7 @@ static void mix(struct state *state)
 	state->c = rotated(state->c, 32);
 }
 
-static void add_piece(struct state *state, uint64_t piece)
+static inline void add_piece(struct state *state, uint64_t piece)
 {
 	state->d ^= piece;
 	mix(state);

@@ -101,7 +101,7 @@ void grants_free(struct grants *grants)
 
 struct window *grants_window_new(void)
 {
-	struct member_window *window = calloc(1, sizeof *window);
+	struct member_window *window = window_alloc(sizeof *window);
 	if (!window)
 		return NULL;
 	list_init(&window->wanting);

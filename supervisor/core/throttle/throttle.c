@@ -103,7 +103,8 @@ static mtime make_space(struct throttle *throttle, mtime now)
 
 static struct window *window_open(struct throttle *throttle, uint64_t key)
 {
-	struct window *window = throttle->grants ? grants_window_new() : calloc(1, sizeof *window);
+	struct window *window =
+		throttle->grants ? grants_window_new() : window_alloc(sizeof *window);
 	if (!window)
 		return NULL;
 	if (throttle->has_forgotten)

@@ -7,12 +7,20 @@
 #include "core/throttle/ring.h"
 #include "core/throttle/throttle.h"
 
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CACHE_LINE 64
+
+/* With many keys each start uses another one, which is in no near cache: all that decides is in one
+ * line. */
 struct window {
-	struct link by_start;  /* in throttle->by_start */
-	struct numbered place; /* in throttle->by_key, by the number of the key */
-	struct link charged;   /* in throttle->charged, if it was since the last turn ended */
-	uint32_t charges;      /* how often */
-	struct ring ring;      /* without a place if the throttle is shared */
+	alignas(CACHE_LINE) struct numbered place; /* in by_key, by the number of the key */
+	struct ring ring;                          /* without a place if the throttle is shared */
+	struct link by_start;                      /* in throttle->by_start */
+	struct link charged; /* in throttle->charged, if it was since the last turn ended */
+	uint32_t charges;    /* how often */
 };
 
 struct throttle {
@@ -49,6 +57,13 @@ static inline struct window *window_find(const struct throttle *throttle, uint64
 {
 	struct numbered *found = number_table_find(&throttle->by_key, number_of_key(key));
 	return found ? CONTAINER_OF(found, struct window, place) : NULL;
+}
+
+/* A zeroed window, or what begins with one; NULL: out of memory. */
+static inline void *window_alloc(size_t size)
+{
+	void *window = aligned_alloc(CACHE_LINE, size);
+	return window ? memset(window, 0, size) : NULL;
 }
 
 static inline void window_make_latest(struct throttle *throttle, struct window *window)

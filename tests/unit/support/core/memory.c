@@ -28,6 +28,18 @@ void *calloc(size_t count, size_t size)
 	return real(count, size);
 }
 
+void *aligned_alloc(size_t alignment, size_t size)
+{
+	static void *(*real)(size_t, size_t);
+	if (callocs_left-- <= 0) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (!real)
+		real = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
+	return real(alignment, size);
+}
+
 static bool is_refused(void)
 {
 	bool is_empty = mallocs_left-- <= 0;

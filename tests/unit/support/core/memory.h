@@ -2,8 +2,8 @@
 #ifndef UNIT_MEMORY_H
 #define UNIT_MEMORY_H
 
-/* The number of calls of calloc, and of malloc and realloc together, that still succeed; LONG_MAX:
- * all. */
+/* The number of calls of calloc and aligned_alloc, and of malloc and realloc together, that still
+ * succeed; LONG_MAX: all. */
 extern long callocs_left, mallocs_left;
 
 #endif
