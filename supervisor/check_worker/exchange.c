@@ -58,14 +58,14 @@ static bool refuse_unknown(const struct exchange *exchange, const char *what, ui
 static struct sent_task *task_of_id(struct exchange *exchange, const struct output *output,
 	struct text whole, struct fault *ret_fault)
 {
-	bool is_progress = output->status == STATUS_PROGRESS;
-	const char *what = is_progress ? "progress of" : "an answer to";
+	bool is_answer = output_ends_task(output);
+	const char *what = is_answer ? "an answer to" : "progress of";
 	unsigned long long id = output->task_id;
 	struct sent_task *task = find(exchange, output->task_id);
 	exchange->named++;
 	if (!task)
 		refuse_unknown(exchange, what, output->task_id, whole, ret_fault);
-	else if (task->is_answered && is_progress)
+	else if (task->is_answered && !is_answer)
 		fault_set(ret_fault, FAULT_LATE_PROGRESS, whole,
 			"progress of task %llu, which is answered", id);
 	else if (task->is_answered)
@@ -104,7 +104,7 @@ bool exchange_take(struct exchange *exchange, const struct output *output, struc
 		task = &exchange->tasks[exchange->oldest];
 	if (ret_fault->kind != FAULT_NONE)
 		return false;
-	if (output->status == STATUS_PROGRESS)
+	if (!output_ends_task(output))
 		exchange->progress++;
 	else if (task)
 		answer(exchange, task, output, whole);

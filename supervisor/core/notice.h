@@ -13,6 +13,7 @@
 #define NOTICE_KINDS(X)                                                                            \
 	X(NOTICE_TASK_DONE)        /* 200, or 201 confirmed: duration is set */                    \
 	X(NOTICE_TASK_PROGRESS)    /* status -1: output is set */                                  \
+	X(NOTICE_TASK_ACCEPTED)    /* status -2: its message is acked, and it goes on */           \
 	X(NOTICE_TASK_RETRIED)     /* reason; attempt, attempts; in duration, 0: at once */        \
 	X(NOTICE_TASK_GIVEN_UP)    /* reason; becomes a dead letter */                             \
 	X(NOTICE_TASK_RENEWED)     /* delivered too often: a renewal is published */               \
@@ -25,7 +26,8 @@
 	X(NOTICE_TASK_CANCELLED)   /* by command: its worker was asked to give it up */            \
 	X(NOTICE_TASK_KILLED)      /* by command: what: what its worker does about it */           \
 	X(NOTICE_TASK_UNSTARTED)   /* back to the broker */                                        \
-	X(NOTICE_TASK_CUT_SHORT)   /* by a forced stop, after duration: back to the broker */      \
+	X(NOTICE_TASK_CUT_SHORT)   /* by a forced stop, after duration: back to the broker, or     \
+				      lost if it was accepted */                                   \
 	X(NOTICE_TASK_ORPHANED)  /* answered after its channel was lost: it is delivered again */  \
 	X(NOTICE_TASKS_HELD_UP)  /* `behind` tasks waited behind delivery for duration */          \
 	X(NOTICE_REPLY_IGNORED)  /* 200 with a ReplyQueueName; once in a pool */                   \

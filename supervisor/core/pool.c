@@ -156,16 +156,23 @@ static void on_output(struct pool *pool, struct slot *slot, struct output *outpu
 	}
 	struct delivery *delivery = task_of(pool, &slot->pipe, output, &what);
 	bool is_progress = output->status == STATUS_PROGRESS;
-	if (!delivery || !(is_progress || settle_outcome(output->status, &outcome))) {
+	bool is_accepted = output->status == STATUS_ACCEPTED && !pool->context.config.session.is_on;
+	if (delivery && output->status == STATUS_ACCEPTED && !is_accepted)
+		what = "status -2 in a pool with sessions";
+	if (!delivery ||
+		!(is_progress || is_accepted || settle_outcome(output->status, &outcome))) {
 		slots_on_broken(
 			&pool->slots, slot, delivery, what, detail_of(pool, &slot->pipe, output));
 		output_free(output);
 		return;
 	}
 	running_heard(&slot->pipe, delivery->id);
-	if (is_progress)
+	if (is_progress) {
 		tasks_progress(&pool->tasks, delivery, output);
-	else
+	} else if (is_accepted) {
+		tasks_accept(&pool->tasks, delivery);
+		output_free(output);
+	} else
 		on_answer(pool, slot, delivery, outcome, output);
 }
 

@@ -23,6 +23,12 @@ struct ledger_counts {
 	size_t bytes;
 };
 
+/* Not an orphan, nor an accepted one whose message is acked. */
+static bool is_unacked(const struct delivery *delivery)
+{
+	return delivery->source || delivery_is_detached(delivery);
+}
+
 static void audit_delivery(const struct pool *pool, const struct delivery *delivery)
 {
 	bool is_in_outbox = !list_is_empty(&delivery->parcel.order);
@@ -36,7 +42,8 @@ static void audit_delivery(const struct pool *pool, const struct delivery *deliv
 		(is_kept && delivery->state == DELIVERY_QUEUED));
 	assert(list_is_empty(&delivery->in_lane) ==
 		(!delivery->session || delivery->state == DELIVERY_RELEASED));
-	assert(list_is_empty(&delivery->released) == (delivery->state != DELIVERY_RELEASED));
+	assert(list_is_empty(&delivery->released) ==
+		(delivery->state != DELIVERY_RELEASED && !delivery->is_accepted));
 }
 
 static void count_state(struct ledger_counts *counts, enum delivery_state state)
@@ -244,7 +251,7 @@ static uint32_t audit_pipe(const struct dispatch *dispatch, const struct pipe *p
 				CONTAINER_OF(link, struct delivery, place);
 			assert(delivery->state == DELIVERY_SENT && delivery->pipe == pipe);
 			assert(dispatch_find(dispatch, delivery->id) == delivery);
-			live += delivery_is_live(delivery);
+			live += is_unacked(delivery);
 			begun += running_has(delivery);
 			overdue += delivery->is_overdue;
 			killed += delivery->kill != KILL_NOT;
@@ -439,7 +446,7 @@ static void audit_dispatch(const struct dispatch *dispatch)
 }
 
 struct parcels {
-	size_t count, live, bytes;
+	size_t count, live, accepted, bytes;
 };
 
 static void audit_parcels(const struct link *list, bool sent, struct parcels *parcels)
@@ -454,7 +461,8 @@ static void audit_parcels(const struct link *list, bool sent, struct parcels *pa
 			/* Only what is out already may outlive its input. */
 			assert(sent || delivery_is_live(delivery));
 			parcels->count++;
-			parcels->live += delivery_is_live(delivery);
+			parcels->live += is_unacked(delivery);
+			parcels->accepted += delivery->is_accepted;
 			parcels->bytes += delivery_size(delivery);
 			parcels->bytes += parcel->output ? output_size(parcel->output) : 0;
 		}
@@ -490,6 +498,16 @@ static void audit_later(const struct outbox *outbox)
 	}
 }
 
+static uint32_t count_accepted(const struct slots *slots)
+{
+	uint32_t accepted = 0;
+	for (uint32_t i = 0; i < slots->all.count; i++)
+		for
+			EACH(link, &slots_at(slots, i)->pipe.tasks)
+	accepted += CONTAINER_OF(link, struct delivery, place)->is_accepted;
+	return accepted;
+}
+
 static void audit_outbox(const struct pool *pool, const struct ledger_counts *counts)
 {
 	const struct outbox *outbox = &pool->tasks.outbox;
@@ -502,6 +520,7 @@ static void audit_outbox(const struct pool *pool, const struct ledger_counts *co
 		audit_parcels(&outbox->later[step], false, &parcels);
 	assert(parcels.count == outbox->count && parcels.bytes == outbox->bytes);
 	assert(parcels.live == counts->answered);
+	assert(parcels.accepted + count_accepted(&pool->slots) == pool->tasks.accepted);
 	audit_sent(outbox);
 	audit_later(outbox);
 }

@@ -70,6 +70,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 		statistics->suspects += notice->are_suspects ? notice->open : 0;
 		break;
 	case NOTICE_TASK_PROGRESS:
+	case NOTICE_TASK_ACCEPTED:
 	case NOTICE_TASK_RENEWED:
 	case NOTICE_TASK_POSTPONED:
 	case NOTICE_TASK_REFUSED:

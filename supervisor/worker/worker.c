@@ -263,7 +263,7 @@ static enum rc handle_frame(
 		return rc;
 	if (output->status >= STATUS_REJECTED)
 		output = add_stderr(worker, output, is_last);
-	if (output->status != STATUS_PROGRESS) {
+	if (output_ends_task(output)) {
 		if (worker->open > 0)
 			worker->open--;
 		/* The next task has begun. Of several answers in one read only the last asks the

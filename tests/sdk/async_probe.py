@@ -31,6 +31,10 @@ async def open_gate(task, rest):
     gate_of(rest).set()
 
 
+async def accept(task, rest):
+    await task.accept()
+
+
 async def progress(task, rest):
     await task.progress(rest)
 
@@ -214,6 +218,7 @@ async def in_thread(task, rest):
 DEEDS = {
     "gate": gate,
     "open": open_gate,
+    "accept": accept,
     "progress": progress,
     "progress-left": progress_left,
     "until-stop": until_stop,

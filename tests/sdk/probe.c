@@ -55,6 +55,15 @@ static void do_nothing(struct wpool_task *task, const char *rest)
 	(void)rest;
 }
 
+static void do_accept(struct wpool_task *task, const char *rest)
+{
+	(void)rest;
+	wpool_accept(task);
+	wpool_done(task);
+	if (wpool_accept(task) == 0)
+		fprintf(stderr, "accepted after the answer\n");
+}
+
 static void do_progress(struct wpool_task *task, const char *rest)
 {
 	wpool_progress(task, rest, strlen(rest));
@@ -154,6 +163,7 @@ static const struct action {
 	{"fail", do_fail},
 	{"fail-after", do_fail_after},
 	{"nothing", do_nothing},
+	{"accept", do_accept},
 	{"progress", do_progress},
 	{"hand-back", do_hand_back},
 	{"facts", do_facts},

@@ -18,6 +18,10 @@ def nothing(task, rest):
     raise RuntimeError("as a C handler that returns without an answer")
 
 
+def accept(task, rest):
+    task.accept()
+
+
 def progress(task, rest):
     task.progress(rest)
 
@@ -142,6 +146,7 @@ DEEDS = {
     "fail": lambda task, rest: Fail(int(rest)),
     "fail-after": lambda task, rest: Fail(503, retry_after_ms=int(rest)),
     "nothing": nothing,
+    "accept": accept,
     "progress": progress,
     "hand-back": lambda task, rest: HandBack(rest, headers={"step": "2"}),
     "facts": facts,

@@ -149,6 +149,21 @@ void account_done(struct account *account, uint64_t instance, uint32_t id)
 	account->may_ack[instance] = true;
 }
 
+void account_accepted(struct account *account, uint64_t instance, uint32_t id, uint8_t supervisor)
+{
+	struct message_account *message = message_of(account, id);
+
+	message->excused = true;
+	message->accepted_by |= 1u << supervisor;
+	account->may_ack[instance] = true;
+}
+
+void account_lose_accepted(struct account *account, uint8_t supervisor)
+{
+	for (uint32_t id = 1; id <= account->messages; id++)
+		account->message[id].forgiven |= account->message[id].accepted_by >> supervisor & 1;
+}
+
 void account_ended(
 	struct account *account, uint64_t instance, uint32_t requeues, uint8_t supervisor)
 {

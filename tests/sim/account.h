@@ -46,7 +46,9 @@ struct message_account {
 	uint32_t failures;                              /* failed attempts, for any reason */
 	uint32_t published, returned;                   /* its replies and copies */
 	bool forgiven;                                  /* its queue was deleted: it may be lost */
-	bool excused; /* given up before its last attempt, because of the policy or its returns */
+	/* given up before its last attempt: accepted, or because of the policy or its returns */
+	bool excused;
+	uint32_t accepted_by; /* bit (1u << number): at this supervisor; it has the only copy */
 };
 
 struct order;
@@ -86,6 +88,10 @@ struct broker_watch account_watch(struct account *);
 uint32_t account_id(struct text body);
 /* A worker answered done for this instance: its ack is allowed. */
 void account_done(struct account *, uint64_t instance, uint32_t id);
+/* A worker of the supervisor has accepted this instance: its ack is allowed. */
+void account_accepted(struct account *, uint64_t instance, uint32_t id, uint8_t supervisor);
+/* The supervisor ends, and with it what its workers have accepted. */
+void account_lose_accepted(struct account *, uint8_t supervisor);
 /* An attempt of this instance is over; requeues: how often it was requeued before. */
 void account_ended(struct account *, uint64_t instance, uint32_t requeues, uint8_t supervisor);
 /* The queue was deleted with all its messages. */

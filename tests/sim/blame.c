@@ -495,6 +495,9 @@ void blame_told(struct pool_runtime *runtime, const struct notice *notice)
 		return;
 	sim_require(task, "an attempt of message %u counts (%s), and its worker has not ended",
 		account_id(notice->delivery->body), reason_name(notice->reason));
+	/* Nothing brings it again, so it ends with its worker, whoever is to blame. */
+	if (notice->delivery->is_accepted && !task->blamed && notice->reason == REASON_CRASHED)
+		return;
 	sim_require(task->blamed, "message %u is innocent, and its attempt counts (%s)", task->id,
 		reason_name(notice->reason));
 	sim_require(task->blamed == notice->reason, "message %u: %s, and not %s", task->id,

@@ -85,7 +85,8 @@ static const struct line never[] = {
 	{"settle", "OUTCOME_REJECTED OUTCOME_INVALID", "PARCEL_RETRY PARK", "would fail again"},
 	{"settle", "OUTCOME_UNROUTABLE", "PARK BLOCK", "no session waits for a reply"},
 	{"settle", "OUTCOME_KILLED", NOT_FAILED " ACK_DROPPED BLOCK", "an operator decides"},
-	{"settle", "OUTCOME_UNSTARTED", NOT_FINAL "ACK ACK_UNASKED ACK_DROPPED REJECT", "no attempt"},
+	{"settle", "OUTCOME_UNSTARTED", "PARCEL_REPLY PARCEL_HAND_BACK PARCEL_RETRY PARCEL_RENEW PARK "
+		"BLOCK CONTINUE ACK ACK_UNASKED ACK_DROPPED", "no attempt, unless it was accepted"},
 	{"reason", "REASON_NONE", "PARCEL_RETRY PARCEL_DEAD_LETTER ACK_DROPPED REJECT PARK BLOCK", "no reason"},
 	{"reason", "REASON_UNROUTABLE REASON_REPLY_INVALID REASON_REPLY_REFUSED", "PARK BLOCK",
 		"no session waits for a reply"},

@@ -118,6 +118,9 @@ static void do_publish(void *io, const struct parcel *parcel)
 		parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_DEAD_LETTER ||
 			!order_has_key(&runtime->world->order, account_id(parcel->delivery->body)),
 		"a copy of a message with a key");
+	sim_require(!parcel->delivery->is_accepted || parcel->kind == PARCEL_REPLY ||
+			    parcel->kind == PARCEL_HAND_BACK || parcel->kind == PARCEL_DEAD_LETTER,
+		"message %u is accepted, and tried again", account_id(parcel->delivery->body));
 	check_answer(runtime, parcel->delivery, parcel->output);
 	facts = copies_of(&runtime->config.policy, parcel, &facts, runtime->world->now);
 	instance = account_publish(
@@ -207,6 +210,11 @@ static void on_given_up(struct pool_runtime *runtime, const struct notice *notic
 		runtime->world->account.message[id].excused = true;
 		return;
 	}
+	if (notice->delivery->is_accepted) {
+		runtime->world->account.message[id].dead +=
+			runtime->config.policy.dead_letter_by_broker;
+		return;
+	}
 	if (order_has_key(&runtime->world->order, id))
 		facts.attempt = order_failures(runtime, id);
 	copies_give_up(&runtime->config.policy, &runtime->world->account.message[id],
@@ -243,7 +251,9 @@ static void do_emit(void *io, const struct notice *notice)
 		copies_check_renewal(notice->delivery);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)
 		on_given_up(runtime, notice);
-	if (notice->kind == NOTICE_REPLY_DROPPED)
+	if (notice->kind == NOTICE_REPLY_DROPPED && notice->delivery->is_accepted)
+		runtime->world->account.message[account_id(notice->delivery->body)].dropped++;
+	else if (notice->kind == NOTICE_REPLY_DROPPED)
 		account_dropped(&runtime->world->account, instance_of(runtime, notice->delivery),
 			notice->reason);
 }

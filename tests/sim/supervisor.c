@@ -83,6 +83,7 @@ void supervisor_kill(struct supervisor *supervisor)
 {
 	cover_mark(COVER_OPERATOR, OPERATOR_KILL, supervisor->state);
 	sim_trace("supervisor %u is killed", supervisor->number);
+	account_lose_accepted(&supervisor->world->account, supervisor->number);
 	end(supervisor);
 }
 
@@ -96,6 +97,8 @@ void supervisor_command(struct supervisor *supervisor, enum command what)
 		what == COMMAND_DRAIN ? "drain" : "force");
 	if (supervisor->state == SUPERVISOR_SERVES)
 		supervisor->state = SUPERVISOR_STOPS;
+	if (what == COMMAND_FORCE)
+		account_lose_accepted(&supervisor->world->account, supervisor->number);
 	EACH_POOL(supervisor, runtime)
 	{
 		pool_step(runtime->pool, supervisor->world->now, &event);

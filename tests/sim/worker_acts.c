@@ -81,10 +81,12 @@ static void break_protocol(struct pool_runtime *runtime, uint16_t slot)
 /* Ends the attempt and the worker, like a crash. */
 static void answer_unknown(struct pool_runtime *runtime, uint16_t slot)
 {
-	static const int32_t statuses[] = {-2, 1, 199, 202, 399, 600};
+	static const int32_t statuses[] = {-3, 1, 199, 202, 399, 600};
 	struct random *random = &runtime->world->random;
 	int32_t status = statuses[random_below(random, sizeof statuses / sizeof *statuses)];
 
+	if (runtime->config.session.is_on && status == -3)
+		status = STATUS_ACCEPTED;
 	worker_report_unknown(runtime, slot, status);
 }
 
@@ -256,12 +258,35 @@ static uint32_t choose_task(const struct pool_runtime *runtime, const struct wor
 	return start;
 }
 
+/* In one world of four. */
+static bool wants_accept(const struct pool_runtime *runtime)
+{
+	struct world *world = runtime->world;
+
+	return world->seed % 4 == 1 && !runtime->config.session.is_on &&
+	       world_wants(world, TROUBLE_ACCEPT, 100);
+}
+
+/* An orphan is delivered again. */
+static void accept(struct pool_runtime *runtime, uint16_t slot)
+{
+	struct worker_task *task =
+		&runtime->workers.worker[slot].tasks[runtime->workers.worker[slot].current];
+
+	if (worker_report_is_heard(runtime, slot))
+		account_accepted(&runtime->world->account, task->instance, task->id,
+			runtime->supervisor->number);
+	worker_report_output(runtime, slot, STATUS_ACCEPTED, "", REASON_NONE);
+}
+
 static void act_on_task(struct pool_runtime *runtime, uint16_t slot)
 {
 	struct worker *worker = &runtime->workers.worker[slot];
 
 	worker->current = choose_task(runtime, worker);
-	if (random_chance(&runtime->world->random, 50))
+	if (wants_accept(runtime))
+		accept(runtime, slot);
+	else if (random_chance(&runtime->world->random, 50))
 		worker_report_output(runtime, slot, STATUS_PROGRESS, "", REASON_NONE);
 	else
 		work(runtime, slot);

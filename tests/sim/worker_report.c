@@ -157,7 +157,8 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	struct worker_task task = worker->tasks[worker->current];
 	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
 	struct output *output = new_output(4, status, right_id(runtime, slot));
-	bool is_heard = worker_report_is_heard(runtime, slot), counts;
+	bool is_heard = worker_report_is_heard(runtime, slot);
+	bool is_answer = output_ends_task(output), counts = is_answer && is_heard;
 
 	output->invalid = invalid;
 	output->retry_after_ms = status >= STATUS_FAILED ? copies_choose_output(task.id) : -1;
@@ -169,7 +170,7 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	output->reply_queue = text_from(reply_queue);
 	event.slot.output = output;
 	sim_trace("worker %u answers %d for message %u", slot, status, task.id);
-	if (status != STATUS_PROGRESS) {
+	if (is_answer) {
 		if (is_heard)
 			note_end(runtime, &task);
 		take_current(worker);
@@ -177,10 +178,9 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 			cover_mark(COVER_SUSPECT, SUSPECT_ANSWERED, !task.is_suspect);
 	}
 	blame_heard(worker, task.task_id);
-	counts = status != STATUS_PROGRESS && is_heard;
 	if (counts)
 		order_answered(runtime, &task, output);
-	else if (status != STATUS_PROGRESS)
+	else if (is_answer)
 		worker->unheard[worker->unheard_count++] = task;
 	report(runtime, &event);
 	if (counts)

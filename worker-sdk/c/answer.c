@@ -79,8 +79,7 @@ static int pack(struct wpool_task *task, const struct output *output, struct buf
 {
 	msgpack_packer packer;
 	msgpack_packer_init(&packer, buffer, buffer_write);
-	size_t headers =
-		output->status == STATUS_PROGRESS ? 0 : count_headers(task, output->inherits);
+	size_t headers = output->status < 0 ? 0 : count_headers(task, output->inherits);
 	int bad = buffer_write(buffer, "\0\0\0", WIRE_LENGTH_BYTES);
 	bad |= msgpack_pack_map(&packer,
 		1u + (headers > 0) + (output->queue != NULL) + (task->id > 0) + output->has_body);
@@ -198,6 +197,13 @@ int wpool_fail_after(struct wpool_task *task, int code, int64_t delay_ms)
 	if (wpool_reply_header_integer(task, "RetryAfterMilliseconds", delay_ms) < 0)
 		return -1;
 	return wpool_fail(task, code);
+}
+
+int wpool_accept(struct wpool_task *task)
+{
+	if (atomic_load(&task->answered))
+		return refuse(EALREADY);
+	return write_output(task, &(struct output){.status = STATUS_ACCEPTED});
 }
 
 int wpool_progress(struct wpool_task *task, const void *note, size_t len)

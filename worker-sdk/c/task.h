@@ -8,6 +8,7 @@
 #include "worker_internal.h"
 #include <msgpack.h>
 
+#define STATUS_ACCEPTED    (-2)
 #define STATUS_PROGRESS    (-1)
 #define STATUS_DONE        200
 #define STATUS_REPLY       201

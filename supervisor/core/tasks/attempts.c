@@ -1,6 +1,8 @@
 /* A task arrives, and its attempts end: carry out what settle.h decides, and emit it. */
 #include "core/tasks/tasks_internal.h"
 
+#include <assert.h>
+
 /* Bytes of a progress report that are kept, to be shown. */
 #define PROGRESS_KEPT 128
 
@@ -69,10 +71,22 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 	outbox_put(&tasks->outbox, parcel);
 }
 
+static void end_accepted(struct tasks *tasks, struct delivery *delivery)
+{
+	delivery->is_accepted = false;
+	tasks->accepted--;
+	if (delivery->source) /* its ack comes at the end of this turn */
+		source_release(delivery);
+	else
+		delivery_free(delivery);
+}
+
 void tasks_release_delivery(struct tasks *tasks, struct delivery *delivery)
 {
 	tasks->pace.settled++;
-	if (delivery->session || delivery_is_detached(delivery))
+	if (delivery->is_accepted)
+		end_accepted(tasks, delivery);
+	else if (delivery->session || delivery_is_detached(delivery))
 		sessions_settle(tasks->sessions, delivery);
 	else
 		source_release(delivery);
@@ -81,8 +95,8 @@ void tasks_release_delivery(struct tasks *tasks, struct delivery *delivery)
 static void reject(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
 {
 	emit(tasks, NOTICE_TASK_GIVEN_UP, delivery, decision->reason);
-	if (tasks->sessions) {
-		delivery->is_rejected = true;
+	if (tasks->sessions || delivery->is_accepted) {
+		delivery->is_rejected = !delivery->is_accepted; /* the broker has it no more */
 		tasks_release_delivery(tasks, delivery);
 		return;
 	}
@@ -421,6 +435,19 @@ void tasks_progress(struct tasks *tasks, struct delivery *delivery, struct outpu
 	output_free(output);
 }
 
+void tasks_accept(struct tasks *tasks, struct delivery *delivery)
+{
+	assert(!tasks->sessions);
+	if (!delivery->source || delivery->is_accepted)
+		return;
+	source_accept(delivery);
+	tasks->accepted++;
+	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_ACCEPTED,
+					  .slot = delivery->pipe->slot,
+					  .life = delivery->pipe->life,
+					  .delivery = delivery});
+}
+
 /* Take the last task out of a pipe that was stopped, if its worker had begun it. One that was not
  * begun waits again, before all others; an orphan is freed. NULL: the pipe is empty. */
 static struct delivery *take_last_begun(struct tasks *tasks, struct pipe *pipe)
@@ -484,7 +511,9 @@ void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
 				.life = pipe->life,
 				.delivery = delivery,
 				.duration = tasks->context->now - delivery->begun_at});
-		if (tasks->sessions)
+		if (delivery->is_accepted)
+			tasks_release_delivery(tasks, delivery);
+		else if (tasks->sessions)
 			dispatch_requeue(&tasks->dispatch, delivery, tasks->context->now);
 		else
 			source_reject(delivery, REJECT_REQUEUE);

@@ -41,12 +41,16 @@ struct delivery {
 	struct link place;     /* QUEUED: in the list of waiting tasks; SENT: in its slot's pipe */
 	struct link unacked;   /* its source's ledger, in order of tag; detached, with a key: in the
 				  list of those */
-	struct link released;  /* RELEASED: its source's list of acks to flush */
-	struct source *source; /* NULL: its channel is gone (sessions.h: detached, or an orphan) */
+	struct link released;  /* RELEASED: its source's list of acks to flush; SENT, ANSWERED: that
+				  of accepted ones */
+	struct source *source; /* NULL: acked (is_accepted), or its channel is gone (sessions.h:
+				  detached, or an orphan) */
 	enum delivery_state state;
 	uint8_t holds;    /* number of delivery_hold calls without a delivery_release */
 	bool is_freed;    /* the owner has freed it; the memory stays while it is held */
 	bool is_aged;     /* RELEASED: it has waited for the acks before it for a while */
+	bool is_accepted; /* its worker has accepted it: its message is acked in this turn, or was.
+			     It has no source then, and is never tried again */
 	bool is_blamed;   /* SENT: if its worker ends now, this attempt has failed */
 	uint8_t kill;     /* enum task_kill, of the latest attempt */
 	bool is_overdue;  /* SENT: over the hard limit, and it is not known which task has hung */
@@ -125,7 +129,7 @@ static inline bool delivery_is_detached(const struct delivery *delivery)
  * dropped. */
 static inline bool delivery_is_live(const struct delivery *delivery)
 {
-	return delivery->source || delivery_is_detached(delivery);
+	return delivery->source || delivery->is_accepted || delivery_is_detached(delivery);
 }
 
 /* Allocate a delivery with size bytes in .bytes, owned by the caller. soft_ms and slot are -1,

@@ -6,6 +6,9 @@
 #include "base/text.h"
 #include "core/tasks/reason.h"
 
+#include <stdbool.h>
+
+#define STATUS_ACCEPTED  (-2) /* acked now, and its task stays open */
 #define STATUS_PROGRESS  (-1)
 #define STATUS_DONE      200
 #define STATUS_REPLY     201
@@ -29,6 +32,12 @@ struct output {
 	size_t size;              /* of bytes */
 	uint8_t bytes[];
 };
+
+/* False: its task stays open. */
+static inline bool output_ends_task(const struct output *output)
+{
+	return output->status != STATUS_PROGRESS && output->status != STATUS_ACCEPTED;
+}
 
 /* Allocate an output with size bytes in .bytes, owned by the caller. Texts are empty, status is 0,
  * retry_after_ms and soft_ms -1. NULL: out of memory. */

@@ -192,7 +192,7 @@ struct decision settle_postpone(mtime wait)
 		.delay = retry_round_up((wait + MTIME_MS - 1) / MTIME_MS)};
 }
 
-struct decision settle_decide(const struct settle_policy *policy, enum outcome outcome,
+static struct decision decide(const struct settle_policy *policy, enum outcome outcome,
 	const struct delivery *delivery, const struct output *output, enum reason reason)
 {
 	switch (outcome) {
@@ -220,4 +220,18 @@ struct decision settle_decide(const struct settle_policy *policy, enum outcome o
 		break;
 	}
 	return (struct decision){.verdict = VERDICT_REQUEUE};
+}
+
+/* At most once: what would bring an accepted task again gives it up. */
+struct decision settle_decide(const struct settle_policy *policy, enum outcome outcome,
+	const struct delivery *delivery, const struct output *output, enum reason reason)
+{
+	struct decision decision = decide(policy, outcome, delivery, output, reason);
+	if (!delivery->is_accepted)
+		return decision;
+	if (decision.verdict == VERDICT_REQUEUE)
+		return settle_give_up(policy, REASON_CRASHED);
+	if (decision.verdict == VERDICT_PUBLISH && decision.parcel == PARCEL_RETRY)
+		return settle_give_up(policy, decision.reason);
+	return decision;
 }

@@ -34,6 +34,7 @@ void source_init(struct source *source, bool has_sessions, const struct effects 
 		.ripe_since = MTIME_NEVER};
 	list_init(&source->unacked);
 	list_init(&source->released);
+	list_init(&source->accepted);
 	list_init(&source->acked);
 }
 
@@ -115,6 +116,7 @@ void source_rested(struct source *source)
 void source_down(struct source *source)
 {
 	assert(list_is_empty(&source->unacked) && list_is_empty(&source->released));
+	assert(list_is_empty(&source->accepted));
 	assert(source->open == 0 && source->bytes == 0);
 	assert(source->aside == 0 && source->ripe == 0);
 	source->ripe_since = MTIME_NEVER;
@@ -138,8 +140,16 @@ void source_release(struct delivery *delivery)
 {
 	assert(delivery->source && delivery->state != DELIVERY_RELEASED);
 	delivery->state = DELIVERY_RELEASED;
+	list_remove(&delivery->released);
 	list_append(&delivery->source->released, &delivery->released);
 	delivery->source->ripe++;
+}
+
+void source_accept(struct delivery *delivery)
+{
+	assert(delivery->source && delivery->state == DELIVERY_SENT && !delivery->is_accepted);
+	delivery->is_accepted = true;
+	list_append(&delivery->source->accepted, &delivery->released);
 }
 
 void source_forget(struct delivery *delivery)
@@ -168,6 +178,8 @@ void source_reject(struct delivery *delivery, enum reject how)
 static void drop(struct source *source, struct delivery *delivery)
 {
 	source_forget(delivery);
+	if (delivery->is_accepted)
+		return;
 	if (delivery->session)
 		list_append(&source->acked, &delivery->released);
 	else
@@ -192,7 +204,8 @@ static void flush_prefix(struct source *source)
 	uint32_t count = 0;
 	while ((link = list_first(&source->unacked))) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		if (delivery->state != DELIVERY_RELEASED || delivery->is_rejected)
+		bool is_settled = delivery->state == DELIVERY_RELEASED || delivery->is_accepted;
+		if (!is_settled || delivery->is_rejected)
 			break;
 		highest = delivery->tag;
 		count++;
@@ -208,16 +221,33 @@ static bool may_ack(const struct source *source)
 	return source->state == SOURCE_IS_CONSUMING || source->state == SOURCE_IS_RESTED;
 }
 
+static void flush_singly(struct source *source, struct link *list)
+{
+	struct link *first;
+	while ((first = list_first(list)))
+		settle(source, CONTAINER_OF(first, struct delivery, released));
+}
+
 void source_flush(struct source *source)
 {
-	struct link *link;
 	if (!may_ack(source))
 		return;
 	if (!source->has_gap)
 		flush_prefix(source);
-	while ((link = list_first(&source->released)))
-		settle(source, CONTAINER_OF(link, struct delivery, released));
+	flush_singly(source, &source->accepted);
+	flush_singly(source, &source->released);
 	source->ripe_since = MTIME_NEVER;
+}
+
+static void flush_accepted(struct source *source)
+{
+	if (list_is_empty(&source->accepted) || !may_ack(source))
+		return;
+	if (!source->has_gap)
+		flush_prefix(source);
+	flush_singly(source, &source->accepted);
+	if (!source->ripe)
+		source->ripe_since = MTIME_NEVER;
 }
 
 static bool waits_for_order(const struct source *source)
@@ -287,6 +317,7 @@ void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
 {
 	if (source->has_sessions)
 		measure_order(source, now);
+	flush_accepted(source);
 	if (!may_wait(source, is_hungry)) {
 		source_flush(source);
 		return;

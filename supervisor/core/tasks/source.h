@@ -1,6 +1,7 @@
 /* A source: one queue on one channel, its epoch, and the ledger of unacked deliveries. Layer: core.
  * The only place that acks: a RELEASED delivery is acked at the end of the turn or, while other
- * acks are expected, at most 20 ms later, or longer with sessions. The ledger is a list in order of
+ * acks are expected, at most 20 ms later, or longer with sessions; an accepted one at the end of
+ * the turn. The ledger is a list in order of
  * tag and not a ring, because one delivery may be unacked for minutes while millions pass. Owns the
  * RELEASED deliveries. Never acks in an epoch that is over, never after SOURCE_CLOSE was requested,
  * and never tag 0. */
@@ -32,6 +33,7 @@ struct source {
 	bool has_gap;         /* a tag was skipped; it may be unacked, and is not ours to ack */
 	struct link unacked;  /* deliveries in order of tag */
 	struct link released; /* the RELEASED ones, in order of release */
+	struct link accepted; /* those that are acked at the end of the turn, and go on */
 	struct link acked; /* those with a session that a flush has acked; the caller takes them */
 	uint32_t open;     /* how many are in unacked */
 	size_t bytes;      /* of their bodies and properties */
@@ -81,6 +83,9 @@ void source_open(struct source *, struct delivery *);
 /* The delivery may be acked: it moves in, and a flush acks and frees it, or appends it to .acked;
  * one that is_rejected is rejected instead. */
 void source_release(struct delivery *);
+/* The worker has accepted the delivery: the next flush acks it. It goes on as a live one without a
+ * source, owned by the caller. */
+void source_accept(struct delivery *);
 /* Reject a delivery at once, and free it. Not while ABSENT or CLOSING. */
 void source_reject(struct delivery *, enum reject);
 /* Take a delivery out of the ledger without settling it: it becomes an orphan, owned by the

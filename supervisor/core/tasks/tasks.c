@@ -51,18 +51,24 @@ void tasks_end_sessions(struct tasks *tasks)
 	tasks->sessions = tasks->dispatch.sessions = NULL;
 }
 
-/* Deliveries in the ledger are freed with it. Orphans are in no ledger: those that are sent by the
- * outbox are freed here, those in pipes by tasks_free_orphans. */
+static void collect_if_without_source(void *ctx, struct parcel *parcel)
+{
+	if (!parcel->delivery->source)
+		list_append(ctx, &parcel->delivery->place);
+}
+
+/* Deliveries in the ledger are freed with it. Orphans and accepted ones are in no ledger: those in
+ * the outbox are freed here, those in pipes by tasks_free_orphans. */
 void tasks_release(struct tasks *tasks)
 {
-	struct link *link, *next, *sent = &tasks->outbox.sent;
-	for (link = sent->next; link != sent; link = next) {
-		struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
-		next = link->next;
-		if (parcel->delivery->source)
-			continue;
-		outbox_take(&tasks->outbox, parcel);
-		delivery_free(parcel->delivery);
+	struct link others, *link;
+	list_init(&others);
+	outbox_each(&tasks->outbox, collect_if_without_source, &others);
+	while ((link = list_first(&others))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
+		list_remove(link);
+		outbox_take(&tasks->outbox, &delivery->parcel);
+		delivery_free(delivery);
 	}
 	while ((link = list_first(&tasks->source.unacked))) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
@@ -241,6 +247,11 @@ static void lose_channel(struct tasks *tasks)
 {
 	struct source *source = &tasks->source;
 	struct link *link;
+	while ((link = list_first(&source->accepted))) { /* they are not acked, and will not be */
+		list_remove(link);
+		CONTAINER_OF(link, struct delivery, released)->is_accepted = false;
+		tasks->accepted--;
+	}
 	dispatch_source_down(&tasks->dispatch, source, tasks->context->now);
 	if (tasks->sessions && (tasks->is_standby || source->request == SOURCE_CLOSE))
 		sessions_give_up_all(tasks->sessions, tasks->context->now);
@@ -441,16 +452,19 @@ static bool may_close(const struct tasks *tasks)
 	const struct source *source = &tasks->source;
 	if (pool_stays(tasks->context) || source->request == SOURCE_CLOSE)
 		return false;
-	if (tasks->sessions && !pool_is_forced(tasks->context))
+	if (pool_is_forced(tasks->context))
+		return true;
+	if (tasks->sessions)
 		return tasks->dispatch.in_pipes == 0 && tasks->outbox.count == 0 &&
 		       source->ripe == 0 && !tasks_await_acks(tasks);
-	return pool_is_forced(tasks->context) || source->state == SOURCE_IS_ABSENT ||
-	       (source->state == SOURCE_IS_RESTED && source->open == 0);
+	bool is_empty = source->state == SOURCE_IS_RESTED && source->open == 0;
+	return tasks->accepted == 0 && (is_empty || source->state == SOURCE_IS_ABSENT);
 }
 
 bool tasks_are_closed(const struct tasks *tasks)
 {
-	return tasks->source.state == SOURCE_IS_ABSENT &&
+	bool has_parcels = tasks->accepted > 0 && !pool_is_forced(tasks->context);
+	return tasks->source.state == SOURCE_IS_ABSENT && !has_parcels &&
 	       (!tasks->sessions || tasks->source.request == SOURCE_CLOSE);
 }
 

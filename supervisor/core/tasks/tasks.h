@@ -56,6 +56,7 @@ struct tasks {
 	mtime consume_at; /* with sessions: it does not consume again before */
 	uint32_t returns_max; /* of the present channel: see SOURCE_UP */
 	uint64_t deliveries;  /* since the start */
+	uint32_t accepted;    /* deliveries that their workers accepted, and that go on */
 	mtime delivered_at;   /* the latest of them; MTIME_NEVER: none yet */
 };
 
@@ -90,6 +91,9 @@ void tasks_answered(
 	struct tasks *, struct delivery *, enum outcome, struct output *, mtime counted_until);
 /* The worker reported the task's progress; output moves in. */
 void tasks_progress(struct tasks *, struct delivery *, struct output *);
+/* The worker has accepted the task: its message is acked, and it is never tried again. Nothing, if
+ * it was already, or if it is an orphan. Not in a pool with sessions. */
+void tasks_accept(struct tasks *, struct delivery *);
 /* The worker ended, and its pipe was stopped: the attempt of the task that is to blame (pipe.h) has
  * failed, the other tasks wait again. last_output (may be NULL) moves in. */
 void tasks_worker_gone(struct tasks *, struct pipe *, struct exit_info, struct output *last_output);

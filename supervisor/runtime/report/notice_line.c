@@ -19,6 +19,8 @@
 #define NOTICE_LINES(X)                                                                             \
 	X(NOTICE_TASK_DONE, LOG_DEBUG, "{task} done in {span}")                                     \
 	X(NOTICE_TASK_PROGRESS, LOG_DEBUG, "{task} reports progress ({bytes} bytes)")               \
+	X(NOTICE_TASK_ACCEPTED, LOG_DEBUG,                                                          \
+		"{task} is accepted by its worker: acked before its end")                           \
 	X(NOTICE_TASK_RETRIED, LOG_WARN, "{task} {outcome}; retrying{delay}")                       \
 	X(NOTICE_TASK_GIVEN_UP, LOG_WARN, "{task} {outcome}; given up, {dead_letter}")              \
 	X(NOTICE_TASK_RENEWED, LOG_WARN,                                                            \
@@ -46,7 +48,7 @@
 	X(NOTICE_TASK_UNSTARTED, LOG_DEBUG, "{task} goes back to the broker, never started")        \
 	X(NOTICE_TASK_CUT_SHORT, LOG_WARN,                                                          \
 		"{task} was cut short after {span} by the stop; it may have taken effect in part, " \
-		"and the broker delivers it again")                                                 \
+		"and {again}")                                                                      \
 	X(NOTICE_TASK_ORPHANED, LOG_WARN,                                                           \
 		"{task} was answered after its channel was lost; the answer is dropped, and the "   \
 		"broker delivers the task again")                                                   \
@@ -275,8 +277,10 @@ static void add_outcome(struct line *line)
 			notice->attempts);
 	else
 		line_printf(line, ", attempt %u of %u", notice->attempt, notice->attempts);
-	if (notice->kind == NOTICE_TASK_GIVEN_UP && notice->attempt < notice->attempts &&
-		(workers_outcomes & ~notice->retried & 1u << notice->reason))
+	if (notice->delivery->is_accepted)
+		line_printf(line, ", accepted by its worker");
+	else if (notice->kind == NOTICE_TASK_GIVEN_UP && notice->attempt < notice->attempts &&
+		 (workers_outcomes & ~notice->retried & 1u << notice->reason))
 		line_printf(line, ", not in retry.on");
 }
 
@@ -303,8 +307,17 @@ static void add_dead_letter(struct line *line)
 {
 	if (line->report->dead_letters)
 		line_printf(line, "moving it to queue \"%s\"", line->report->dead_letters);
+	else if (line->notice->delivery->is_accepted)
+		line_printf(line, "and acked before, so that no dead letter is left");
 	else
 		line_printf(line, "the queue's own policy decides");
+}
+
+static void add_again(struct line *line)
+{
+	line_printf(line, "%s",
+		line->notice->delivery->is_accepted ? "as it is accepted, nobody does it again"
+						    : "the broker delivers it again");
 }
 
 static void add_parcel(struct line *line)
@@ -496,6 +509,7 @@ static const struct part {
 	PART(dead_letter),
 	PART(parcel),
 	PART(target),
+	PART(again),
 	PART(advice),
 	PART(death),
 	PART(suspects),

@@ -11,7 +11,7 @@ struct row {
 	uint16_t attempt;
 	uint32_t slice;
 	const char *reply_to, *reply_queue;
-	bool invalid_output, by_broker, is_limited; /* to `allowed` */
+	bool is_accepted, invalid_output, by_broker, is_limited; /* to `allowed` */
 	enum unroutable unroutable;
 	enum reason reason;
 	enum task_kill kill;
@@ -129,6 +129,24 @@ static const struct row rows[] = {
 		.unroutable = UNROUTABLE_DROP, DEAD(REASON_REPLY_REFUSED)},
 	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .reply_queue = "own",
 		.unroutable = UNROUTABLE_RETRY, PUBLISH(PARCEL_RETRY, REASON_REPLY_REFUSED)},
+	/* nothing brings an accepted task again */
+	{OUTCOME_DONE, .is_accepted = true, ACK},
+	{OUTCOME_REPLY, .is_accepted = true, .reply_to = "caller",
+		PUBLISH(PARCEL_REPLY, REASON_NONE)},
+	{OUTCOME_REPLY, .is_accepted = true, .reply_queue = "own",
+		PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
+	{OUTCOME_REJECTED, .is_accepted = true, DEAD(REASON_REJECTED)},
+	{OUTCOME_FAILED, .is_accepted = true, DEAD(REASON_FAILED)},
+	{OUTCOME_CRASHED, .is_accepted = true, DEAD(REASON_CRASHED)},
+	{OUTCOME_TIMED_OUT, .is_accepted = true, DEAD(REASON_TIMED_OUT)},
+	{OUTCOME_BROKEN, .is_accepted = true, DEAD(REASON_PROTOCOL)},
+	{OUTCOME_KILLED, .is_accepted = true, .kill = KILL_AND_RETRY, DEAD(REASON_KILLED)},
+	{OUTCOME_UNSTARTED, .is_accepted = true, DEAD(REASON_CRASHED)},
+	{OUTCOME_UNROUTABLE, .is_accepted = true, .reason = REASON_UNROUTABLE,
+		.unroutable = UNROUTABLE_RETRY, DEAD(REASON_UNROUTABLE)},
+	{OUTCOME_UNROUTABLE, .is_accepted = true, .reason = REASON_UNROUTABLE,
+		.unroutable = UNROUTABLE_DROP, DROP(REASON_UNROUTABLE)},
+	{OUTCOME_FAILED, .is_accepted = true, .by_broker = true, REJECT(REASON_FAILED)},
 	/* dead_letter: broker */
 	{OUTCOME_REJECTED, .by_broker = true, REJECT(REASON_REJECTED)},
 	{OUTCOME_FAILED, .by_broker = true, PUBLISH(PARCEL_RETRY, REASON_FAILED)},
@@ -149,6 +167,7 @@ START_TEST(settle_follows_the_contract)
 	delivery->attempt = row->attempt;
 	delivery->slice = row->slice;
 	delivery->kill = (uint8_t)row->kill;
+	delivery->is_accepted = row->is_accepted;
 	delivery->reply_to = text_from(row->reply_to);
 	delivery->invalid = row->outcome == OUTCOME_INVALID ? REASON_BAD_HEADERS : REASON_NONE;
 	struct output *output = output_new(0);

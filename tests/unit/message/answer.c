@@ -128,7 +128,7 @@ static const struct {
 	{"81 a1'1' a3'200'", "a status that is no integer"},
 	{"81 a1'1' cb 40 69 00 00 00 00 00 00", "a status that is no integer"},
 	{"81 a1'1' 00", "an unknown status"},
-	{"81 a1'1' fe", "an unknown status"},
+	{"81 a1'1' fd", "an unknown status"},
 	{"81 a1'1' cc c7", "an unknown status"},
 	{"81 a1'1' cc ca", "an unknown status"},
 	{"81 a1'1' cd 01 8f", "an unknown status"},

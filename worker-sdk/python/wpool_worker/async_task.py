@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Awaitable, Mapping, Optional, Protocol
 
 from .answers import Body, check_body
 from .control import CANCEL
-from .encode import progress_frame
+from .encode import accept_frame, progress_frame
 from .task import TaskFacts, TaskHost
 
 if TYPE_CHECKING:
@@ -58,6 +58,13 @@ class AsyncTask(TaskFacts):
                 self._timer = self._host.loop.call_later(self.remaining, self._stop_event.set)
             self._refresh()
         return self._stop_event
+
+    def accept(self) -> Awaitable[None]:
+        """Have the message acked now, before the task is done: it is never tried again, whatever happens. Not in a pool with
+        `session`. Once is enough; a second time changes nothing. `await` it as progress()."""
+        if self._is_answered:
+            raise RuntimeError("this task has its answer")
+        return self._host.send(accept_frame(self))
 
     def progress(self, note: Body) -> Awaitable[None]:
         """Report progress to the supervisor: str or bytes, any number of times before the answer. It is on its way

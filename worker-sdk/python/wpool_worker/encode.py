@@ -52,5 +52,9 @@ def failure_frame(task: TaskFacts) -> bytes:
     return _frame({"1": 500}, task.id)
 
 
+def accept_frame(task: TaskFacts) -> bytes:
+    return _frame({"1": -2}, task.id)
+
+
 def progress_frame(note: Body, task: TaskFacts) -> bytes:
     return _frame({"0": note, "1": -1}, task.id)

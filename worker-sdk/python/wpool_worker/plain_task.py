@@ -6,7 +6,7 @@ import threading
 from typing import Any, Mapping, Optional, Protocol
 
 from .answers import Body, check_body
-from .encode import progress_frame
+from .encode import accept_frame, progress_frame
 from .task import TaskFacts, TaskHost
 
 
@@ -52,6 +52,13 @@ class Task(TaskFacts):
             self._stop_event = threading.Event()
             self._host.watch(self)
         return self._stop_event
+
+    def accept(self) -> None:
+        """Have the message acked now, before the task is done: it is never tried again, whatever happens. Not in a pool with
+        `session`. Once is enough; a second time changes nothing."""
+        if self._is_answered:
+            raise RuntimeError("this task has its answer")
+        self._host.write(accept_frame(self))
 
     def progress(self, note: Body) -> None:
         """Report progress to the supervisor: str or bytes, any number of times before the answer."""

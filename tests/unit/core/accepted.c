@@ -1,0 +1,357 @@
+/* Tasks that their workers accept (status -2): acked before their end, and never tried again. */
+#include "core/pool_facts.h"
+#include "unit/support/core/keyed.h"
+
+static void accept(struct rig *rig, uint16_t slot)
+{
+	rig_answer(rig, slot, STATUS_ACCEPTED);
+}
+
+/* Task 1 is in the first worker's pipe. */
+static void start(struct rig *rig, struct pool_config config)
+{
+	rig_begin(rig, config, 1);
+}
+
+static void start_accepted(struct rig *rig)
+{
+	start(rig, rig_config(1, 1));
+	accept(rig, 0);
+	rig_turn(rig);
+	rig_expect(rig, "ack 1");
+	rig_expect_told(rig, "TASK_ACCEPTED");
+}
+
+START_TEST(its_message_is_acked_and_it_goes_on)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	ck_assert_uint_eq(pool_facts(rig.pool).unacked, 0);
+	rig_deliver(&rig, 2, 2);
+	rig_turn(&rig);
+	rig_expect(&rig, ""); /* its worker is busy */
+	rig_answer(&rig, 0, STATUS_DONE);
+	rig_turn(&rig);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_expect(&rig, "send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* The acks of tasks that are done wait for each other, those of accepted ones do not. */
+START_TEST(one_ack_covers_those_before_it)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_config(3, 1), 3);
+	rig_answer(&rig, 0, STATUS_DONE);
+	accept(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 2*");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(one_behind_others_is_acked_alone)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_config(3, 1), 3);
+	accept(&rig, 2);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 3");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(one_that_is_done_in_the_same_turn_is_acked_as_any_other)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(3, 1);
+	config.prefetch = 300;
+	rig_begin(&rig, config, 200);
+	accept(&rig, 1);
+	rig_answer(&rig, 1, STATUS_DONE);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 1:4"); /* its ack waits for others */
+	rig_wait(&rig, 100 * MTIME_MS);
+	rig_expect(&rig, "ack 2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_second_time_changes_nothing)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	accept(&rig, 0);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_expect_told(&rig, "");
+	rig_answer(&rig, 0, STATUS_DONE);
+	rig_turn(&rig);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(its_reply_is_confirmed_before_it_is_done)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_answer_this(&rig, 0, 1, rig_output(STATUS_REPLY, "answers"));
+	rig_expect(&rig, "publish 1 reply 1");
+	rig_expect_told(&rig, "");
+	rig_confirm(&rig, 1);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Also one that would be retried. */
+START_TEST(a_failure_is_a_dead_letter)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_answer(&rig, 0, STATUS_FAILED);
+	rig_expect(&rig, "publish 1 dead 1");
+	rig_expect_told(&rig, "TASK_GIVEN_UP");
+	ck_assert_int_eq(rig.reason, REASON_FAILED);
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(so_is_a_crash)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_gone(&rig, 0, 1);
+	ck_assert_ptr_nonnull(strstr(rig.done, "publish 1 dead 1"));
+	ck_assert_int_eq(rig.reason, REASON_CRASHED);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Accepted and crashed in one turn: the ack was not sent yet, and goes out all the same. */
+START_TEST(so_is_a_crash_before_the_ack_was_sent)
+{
+	struct rig rig;
+	start(&rig, rig_config(1, 1));
+	accept(&rig, 0);
+	rig_gone(&rig, 0, 1);
+	ck_assert_ptr_nonnull(strstr(rig.done, "publish 1 dead 1"));
+	rig_forget(&rig);
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "ack 1"));
+	rig_confirm(&rig, 1);
+	ck_assert_uint_eq(pool_facts(rig.pool).unacked, 0);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(and_one_over_the_hard_limit)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_wait(&rig, 60 * MTIME_SECOND);
+	rig_expect(&rig, "term 0.1");
+	rig_gone(&rig, 0, 1);
+	ck_assert_ptr_nonnull(strstr(rig.done, "publish 1 dead 1"));
+	ck_assert_int_eq(rig.reason, REASON_TIMED_OUT);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Beside others nobody knows whose fault it was: those run again, alone, and it does not. */
+START_TEST(among_several_open_tasks_it_alone_does_not_run_again)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_several(1, 3), 3);
+	struct output *output = rig_output(STATUS_ACCEPTED, NULL);
+	output->task_id = 2;
+	rig_answer_this(&rig, 0, 1, output);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 2");
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "publish 1 dead 2"));
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "send 0:1"));
+	ck_assert_ptr_null(strstr(rig.done, "send 0:2"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* The broker cannot reject what is acked. */
+START_TEST(with_the_brokers_dead_letters_a_failure_is_only_told)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	config.policy.dead_letter_by_broker = true;
+	start(&rig, config);
+	accept(&rig, 0);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_answer(&rig, 0, STATUS_FAILED);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_expect_told(&rig, "TASK_GIVEN_UP");
+	rig_end(&rig);
+}
+END_TEST
+
+/* ---------- channels ---------- */
+
+START_TEST(it_outlives_its_channel)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_source_up(&rig);
+	rig_forget(&rig);
+	rig_answer_this(&rig, 0, 1, rig_output(STATUS_REPLY, "answers"));
+	rig_expect(&rig, "publish 1 reply 1");
+	rig_outbox_down(&rig, LOSS_CONNECTION);
+	rig_outbox_up(&rig);
+	rig_expect(&rig, "publish 1 reply 1");
+	rig_confirm(&rig, 1);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Its ack was not sent, so it is delivered again. */
+START_TEST(one_whose_channel_is_lost_in_the_same_turn_is_an_orphan)
+{
+	struct rig rig;
+	start(&rig, rig_config(1, 1));
+	accept(&rig, 0);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_forget(&rig);
+	rig_answer(&rig, 0, STATUS_FAILED);
+	rig_expect_told(&rig, "TASK_ORPHANED");
+	rig_turn(&rig);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(an_orphan_cannot_be_accepted)
+{
+	struct rig rig;
+	start(&rig, rig_config(1, 1));
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_forget(&rig);
+	accept(&rig, 0);
+	rig_expect_told(&rig, "");
+	rig_answer(&rig, 0, STATUS_DONE);
+	rig_expect_told(&rig, "TASK_ORPHANED");
+	rig_end(&rig);
+}
+END_TEST
+
+/* ---------- the end ---------- */
+
+START_TEST(a_drain_waits_for_its_reply)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_answer_this(&rig, 0, 1, rig_output(STATUS_REPLY, "answers"));
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.done, "close"));
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "close"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* Its channel is lost while it drains, and it has a message that nobody else has. */
+START_TEST(a_pool_whose_channel_is_lost_is_not_quiet_before_that)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_answer_this(&rig, 0, 1, rig_output(STATUS_REPLY, "answers"));
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	ck_assert(!pool_is_quiet(rig.pool));
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	ck_assert(pool_is_quiet(rig.pool));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_forced_stop_ends_it)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_command(&rig, COMMAND_FORCE);
+	rig_expect_told(&rig, "TASK_CUT_SHORT");
+	ck_assert_ptr_null(strstr(rig.done, "requeue"));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pool_may_end_while_its_dead_letter_waits)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_outbox_down(&rig, LOSS_CONNECTION);
+	rig_answer(&rig, 0, STATUS_FAILED);
+	rig_end(&rig); /* the sanitizers would find the leak */
+}
+END_TEST
+
+/* ---------- sessions ---------- */
+
+/* Another supervisor could not keep the order. */
+START_TEST(in_a_pool_with_sessions_it_is_a_protocol_error)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a");
+	rig_turn(&rig);
+	rig_forget(&rig);
+	accept(&rig, 0);
+	ck_assert_str_eq(rig.what, "status -2 in a pool with sessions");
+	ck_assert_ptr_nonnull(strstr(rig.done, "kill 0.1"));
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *accepted_suite(void)
+{
+	Suite *suite = suite_create("core/accepted");
+	UNIT_CASE(suite, "accepted", its_message_is_acked_and_it_goes_on,
+		one_ack_covers_those_before_it, one_behind_others_is_acked_alone,
+		one_that_is_done_in_the_same_turn_is_acked_as_any_other,
+		a_second_time_changes_nothing, its_reply_is_confirmed_before_it_is_done,
+		a_failure_is_a_dead_letter, so_is_a_crash, so_is_a_crash_before_the_ack_was_sent,
+		and_one_over_the_hard_limit, among_several_open_tasks_it_alone_does_not_run_again,
+		with_the_brokers_dead_letters_a_failure_is_only_told);
+	UNIT_CASE(suite, "channels", it_outlives_its_channel,
+		one_whose_channel_is_lost_in_the_same_turn_is_an_orphan,
+		an_orphan_cannot_be_accepted);
+	UNIT_CASE(suite, "end", a_drain_waits_for_its_reply,
+		a_pool_whose_channel_is_lost_is_not_quiet_before_that, a_forced_stop_ends_it,
+		a_pool_may_end_while_its_dead_letter_waits);
+	UNIT_CASE(suite, "sessions", in_a_pool_with_sessions_it_is_a_protocol_error);
+	return suite;
+}
+
+UNIT_MAIN(accepted_suite)
