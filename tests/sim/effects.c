@@ -120,7 +120,7 @@ static void do_publish(void *io, const struct parcel *parcel)
 		"a copy of a message with a key");
 	sim_require(!parcel->delivery->is_accepted || parcel->kind == PARCEL_REPLY ||
 			    parcel->kind == PARCEL_HAND_BACK || parcel->kind == PARCEL_DEAD_LETTER,
-		"message %u is accepted, and tried again", account_id(parcel->delivery->body));
+		"message %u is accepted, and retried", account_id(parcel->delivery->body));
 	check_answer(runtime, parcel->delivery, parcel->output);
 	facts = copies_of(&runtime->config.policy, parcel, &facts, runtime->world->now);
 	instance = account_publish(

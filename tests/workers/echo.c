@@ -1,6 +1,7 @@
 /* The worker of most system tests, in a pool with a concurrency with a thread for each task. The
  * headers of a task say what it does:
- *   X-Begin TEXT       at the beginning, write TEXT to stderr
+ *   X-Accept 1         at the beginning, accept it: it is acked, and goes on
+ *   X-Begin TEXT       then write TEXT to stderr
  *   X-Leak-Mib N       then allocate N MiB and never free them
  *   X-Sleep-Ms N       then sleep N ms
  *   X-Until PATH       then wait until this file exists
@@ -254,6 +255,8 @@ static void handle(struct wpool_task *task, void *context)
 {
 	long long hand_backs = number_in(task, "X-Hand-Back", 0);
 	record_begin(context, task);
+	if (wpool_task_header(task, "X-Accept"))
+		wpool_accept(task);
 	say(wpool_task_header(task, "X-Begin"));
 	leak(number_in(task, "X-Leak-Mib", 0));
 	work_for(number_in(task, "X-Sleep-Ms", 0));

@@ -50,7 +50,7 @@ struct delivery {
 	bool is_freed;    /* the owner has freed it; the memory stays while it is held */
 	bool is_aged;     /* RELEASED: it has waited for the acks before it for a while */
 	bool is_accepted; /* its worker has accepted it: its message is acked in this turn, or was.
-			     It has no source then, and is never tried again */
+			     It has no source then, and is never retried */
 	bool is_blamed;   /* SENT: if its worker ends now, this attempt has failed */
 	uint8_t kill;     /* enum task_kill, of the latest attempt */
 	bool is_overdue;  /* SENT: over the hard limit, and it is not known which task has hung */

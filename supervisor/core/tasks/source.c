@@ -228,26 +228,23 @@ static void flush_singly(struct source *source, struct link *list)
 		settle(source, CONTAINER_OF(first, struct delivery, released));
 }
 
-void source_flush(struct source *source)
-{
-	if (!may_ack(source))
-		return;
-	if (!source->has_gap)
-		flush_prefix(source);
-	flush_singly(source, &source->accepted);
-	flush_singly(source, &source->released);
-	source->ripe_since = MTIME_NEVER;
-}
-
+/* And what is released before them. */
 static void flush_accepted(struct source *source)
 {
-	if (list_is_empty(&source->accepted) || !may_ack(source))
-		return;
 	if (!source->has_gap)
 		flush_prefix(source);
 	flush_singly(source, &source->accepted);
 	if (!source->ripe)
 		source->ripe_since = MTIME_NEVER;
+}
+
+void source_flush(struct source *source)
+{
+	if (!may_ack(source))
+		return;
+	flush_accepted(source);
+	flush_singly(source, &source->released);
+	source->ripe_since = MTIME_NEVER;
 }
 
 static bool waits_for_order(const struct source *source)
@@ -317,7 +314,8 @@ void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
 {
 	if (source->has_sessions)
 		measure_order(source, now);
-	flush_accepted(source);
+	if (!list_is_empty(&source->accepted) && may_ack(source))
+		flush_accepted(source);
 	if (!may_wait(source, is_hungry)) {
 		source_flush(source);
 		return;

@@ -91,7 +91,7 @@ void tasks_answered(
 	struct tasks *, struct delivery *, enum outcome, struct output *, mtime counted_until);
 /* The worker reported the task's progress; output moves in. */
 void tasks_progress(struct tasks *, struct delivery *, struct output *);
-/* The worker has accepted the task: its message is acked, and it is never tried again. Nothing, if
+/* The worker has accepted the task: its message is acked, and it is never retried. Nothing, if
  * it was already, or if it is an orphan. Not in a pool with sessions. */
 void tasks_accept(struct tasks *, struct delivery *);
 /* The worker ended, and its pipe was stopped: the attempt of the task that is to blame (pipe.h) has

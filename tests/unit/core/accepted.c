@@ -1,4 +1,4 @@
-/* Tasks that their workers accept (status -2): acked before their end, and never tried again. */
+/* Tasks that their workers accept (status -2): acked before their end, and never retried. */
 #include "core/pool_facts.h"
 #include "unit/support/core/keyed.h"
 

@@ -60,7 +60,7 @@ class AsyncTask(TaskFacts):
         return self._stop_event
 
     def accept(self) -> Awaitable[None]:
-        """Have the message acked now, before the task is done: it is never tried again, whatever happens. Not in a pool with
+        """Have the message acked now, before the task is done: it is never retried, whatever happens. Not in a pool with
         `session`. Once is enough; a second time changes nothing. `await` it as progress()."""
         if self._is_answered:
             raise RuntimeError("this task has its answer")
