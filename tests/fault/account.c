@@ -78,7 +78,7 @@ static long witness_size(const struct account *account)
 
 static enum fate fate_of(char letter)
 {
-	static const char letters[FATES + 1] = "drtxpnub"; /* in the order of enum fate */
+	static const char letters[FATES + 1] = "drtxpnuba"; /* in the order of enum fate */
 	const char *at = strchr(letters, letter);
 	ck_assert_msg(at && letter, "no fate is called '%c'", letter);
 	return (enum fate)(at - letters);
@@ -105,7 +105,7 @@ static const char *invalid_header(void)
 
 static bool asks_for_reply(enum fate fate)
 {
-	return fate == FATE_REPLY || fate >= FATE_UNROUTABLE;
+	return fate == FATE_REPLY || (fate >= FATE_UNROUTABLE && fate != FATE_ACCEPTED);
 }
 
 static void add_reply_headers(struct letter *letter, enum fate fate)
@@ -131,6 +131,8 @@ static struct letter write_letter(
 		add_header(&letter, "X-Fail-Until", "1");
 	if (fate == FATE_REJECTED)
 		add_header(&letter, "X-Status", "404");
+	if (fate == FATE_ACCEPTED)
+		add_header(&letter, "X-Accept", "1");
 	if (fate == FATE_POISON)
 		add_header(&letter, "X-Crash", "11");
 	if (sleep_ms)
@@ -142,6 +144,8 @@ static enum end end_of(enum fate fate)
 {
 	if (fate == FATE_REPLY)
 		return END_REPLIED;
+	if (fate == FATE_ACCEPTED)
+		return END_ONCE;
 	return fate >= FATE_REJECTED ? END_DEAD : END_DONE;
 }
 
@@ -214,7 +218,7 @@ long account_witnessed(const struct account *account)
 
 bool account_has_ended(struct account *account)
 {
-	long expected[] = {[END_DONE] = 0, [END_REPLIED] = 0, [END_DEAD] = 0};
+	long expected[] = {[END_DONE] = 0, [END_REPLIED] = 0, [END_DEAD] = 0, [END_ONCE] = 0};
 	const struct ends *ends = &account->ends;
 	for (long i = 0; i < ends->count; i++)
 		expected[ends->tasks[i].expected]++;
@@ -269,7 +273,8 @@ long account_close(struct account *account, struct tally *tally)
 			fprintf(stderr, "message %ld is lost\n", ends->first + i);
 		tally->lost += is_lost;
 		tally->done += !is_lost;
-		repeats += repeats_of(&ends->tasks[i]);
+		if (ends->tasks[i].expected != END_ONCE)
+			repeats += repeats_of(&ends->tasks[i]);
 	}
 	tally->asked += ends->count;
 	tally->repeats += repeats;

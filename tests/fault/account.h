@@ -17,6 +17,7 @@ enum fate {
 	FATE_UNROUTABLE, /* a reply to a queue that is missing: a dead letter */
 	FATE_INVALID,    /* a reply that cannot be put into AMQP: a dead letter */
 	FATE_REFUSED,    /* a reply of 100,000 bytes, for a broker that takes less: a dead letter */
+	FATE_ACCEPTED,   /* accepted, then 200; a dead letter if its worker ends first */
 	FATES
 };
 
@@ -41,8 +42,8 @@ void account_place_close(struct account_place *);
 void account_free(struct account *);
 
 /* Post count messages with the fates[i % strlen]: 'd' done, 'r' reply, 't' retried, 'x' rejected,
- * 'p' poison. Each takes sleep_ms. All are confirmed when this returns, so at most a few
- * thousand. */
+ * 'p' poison, 'a' accepted. Each takes sleep_ms. All are confirmed when this returns, so at most a
+ * few thousand. */
 void account_post(struct account *, long count, const char *fates, int sleep_ms);
 /* Post as many as are missing to `level` ready messages in the queue. */
 void account_fill(struct account *, long level, const char *fates, int sleep_ms);

@@ -10,7 +10,12 @@
 #include <stdint.h>
 
 /* A done task has a line in the witness file, which workers fsync before they answer. */
-enum end { END_DONE, END_REPLIED, END_DEAD };
+enum end {
+	END_DONE,
+	END_REPLIED,
+	END_DEAD,
+	END_ONCE /* done, or dead because its worker ended, perhaps just after it was done */
+};
 
 struct task_end {
 	enum end expected;

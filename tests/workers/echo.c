@@ -254,9 +254,9 @@ static void record_begin(const struct echo *echo, const struct wpool_task *task)
 static void handle(struct wpool_task *task, void *context)
 {
 	long long hand_backs = number_in(task, "X-Hand-Back", 0);
-	record_begin(context, task);
 	if (wpool_task_header(task, "X-Accept"))
 		wpool_accept(task);
+	record_begin(context, task);
 	say(wpool_task_header(task, "X-Begin"));
 	leak(number_in(task, "X-Leak-Mib", 0));
 	work_for(number_in(task, "X-Sleep-Ms", 0));
