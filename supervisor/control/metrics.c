@@ -151,6 +151,8 @@ static const struct throttle_family {
 		VALUE(requested)},
 	{"throttle_granted_total", "Task starts that the leader granted.", VALUE(granted)},
 	{"throttle_unused_total", "Granted task starts that were not used in time.", VALUE(unused)},
+	{"throttle_leads", "1: this supervisor leads the throttle, with scope: cluster.",
+		VALUE(leads)},
 	{"throttle_late_total", "Task starts that happened after their grant had ended.",
 		VALUE(late)},
 #undef VALUE

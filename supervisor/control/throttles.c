@@ -41,6 +41,7 @@ static void add_shared_figures(struct throttle_view *view, mtime now)
 
 	view->requests = view->requested = view->granted = view->unused = view->late = MTIME_NEVER;
 	view->leader = NULL;
+	view->leads = MTIME_NEVER;
 	if (!member)
 		return;
 	facts = member_facts(member, now);
@@ -51,6 +52,7 @@ static void add_shared_figures(struct throttle_view *view, mtime now)
 	view->late = (int64_t)facts.grants.late;
 	leader = throttles_leader(view->named);
 	view->leader = throttle_leader_name(leader);
+	view->leads = leader == THROTTLE_LEADER_HERE;
 	if (facts.grants.heard_at == MTIME_NEVER || now - facts.grants.heard_at > view->period)
 		view->in_windows = MTIME_NEVER;
 	if (member_in_windows(member, now, &in_windows))

@@ -22,6 +22,7 @@ struct throttle_view {
 	 * happened too late; else MTIME_NEVER */
 	int64_t requests, requested, granted, unused, late;
 	const char *leader; /* a static text; NULL: it needs none */
+	int64_t leads;      /* 1: this supervisor leads; MTIME_NEVER: it needs no leader */
 };
 
 /* Return the throttle at *place or later that pools would use by its name, and move *place past it;

@@ -5,6 +5,8 @@
 #include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
+#include "harness/exposition.h"
+#include "harness/http.h"
 #include "harness/peers.h"
 #include "system/system.h"
 
@@ -177,6 +179,15 @@ static void expect_windows(const char *tenant, int limit)
 	begins_expect_windows(&begins, tenant, limit, PERIOD);
 }
 
+static void expect_leads(const struct peer *peer, double value)
+{
+	char *metrics = http_get(peer->socket, "/metrics", 200);
+	char *name = scratch_text("wpool_throttle_leads{throttle=\"%s\"}", throttle());
+	ck_assert_double_eq(exposition_value(metrics, name), value);
+	free(name);
+	free(metrics);
+}
+
 /* ---------- one limit for all ---------- */
 
 START_TEST(three_supervisors_share_a_limit)
@@ -199,6 +210,7 @@ START_TEST(three_supervisors_share_a_limit)
 		ck_assert_str_eq(control_text(shown, "leader"), i == leader ? "here" : "elsewhere");
 		ck_assert_str_eq(control_text(shown, "scope"), "cluster");
 		json_decref(shown);
+		expect_leads(&peers[i], i == leader);
 	}
 	ck_assert_int_eq(starts, ALL);
 	expect_windows(NULL, LIMIT);
