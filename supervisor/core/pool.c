@@ -246,6 +246,7 @@ static void do_force(struct pool *pool, const struct event *event)
 		slots_force(&pool->slots, slot);
 		tasks_cut_short(&pool->tasks, &slot->pipe);
 	}
+	tasks_cut_short_unconfirmed(&pool->tasks);
 	tasks_hand_back(&pool->tasks);
 }
 

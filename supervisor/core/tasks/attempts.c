@@ -494,6 +494,26 @@ void tasks_worker_gone(
 	output_free(last_output);
 }
 
+static void emit_cut_short(struct tasks *tasks, const struct delivery *delivery, mtime took)
+{
+	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_CUT_SHORT,
+					  .slot = delivery->slot,
+					  .life = delivery->life,
+					  .delivery = delivery,
+					  .duration = took});
+}
+
+static void emit_if_accepted(void *ctx, struct parcel *parcel)
+{
+	if (parcel->delivery->is_accepted)
+		emit_cut_short(ctx, parcel->delivery, parcel->delivery->took);
+}
+
+void tasks_cut_short_unconfirmed(struct tasks *tasks)
+{
+	outbox_each(&tasks->outbox, emit_if_accepted, tasks);
+}
+
 /* The worker had begun the task and may have done a part of it, so this is logged. An orphan is
  * not: it is delivered again anyway. */
 void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
@@ -505,12 +525,7 @@ void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
 			free_orphan(tasks, delivery);
 			continue;
 		}
-		pool_emit(tasks->context,
-			(struct notice){.kind = NOTICE_TASK_CUT_SHORT,
-				.slot = pipe->slot,
-				.life = pipe->life,
-				.delivery = delivery,
-				.duration = tasks->context->now - delivery->begun_at});
+		emit_cut_short(tasks, delivery, tasks->context->now - delivery->begun_at);
 		if (delivery->is_accepted)
 			tasks_release_delivery(tasks, delivery);
 		else if (tasks->sessions)

@@ -99,6 +99,9 @@ void tasks_accept(struct tasks *, struct delivery *);
 void tasks_worker_gone(struct tasks *, struct pipe *, struct exit_info, struct output *last_output);
 /* A forced stop kills the worker: its tasks go back to the broker. */
 void tasks_cut_short(struct tasks *, struct pipe *);
+/* The same for accepted tasks that have ended, and of which the reply or the dead letter is not
+ * confirmed. */
+void tasks_cut_short_unconfirmed(struct tasks *);
 
 /* The pool has the token, or must not run keyed tasks any more. */
 void tasks_on_token_held(struct tasks *, const struct event *);

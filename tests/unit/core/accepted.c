@@ -307,13 +307,16 @@ START_TEST(a_forced_stop_ends_it)
 }
 END_TEST
 
-START_TEST(a_pool_may_end_while_its_dead_letter_waits)
+START_TEST(a_forced_stop_also_ends_its_dead_letter)
 {
 	struct rig rig;
 	start_accepted(&rig);
 	rig_outbox_down(&rig, LOSS_CONNECTION);
 	rig_answer(&rig, 0, STATUS_FAILED);
-	rig_end(&rig); /* the sanitizers would find the leak */
+	rig_forget(&rig);
+	rig_command(&rig, COMMAND_FORCE);
+	rig_expect_told(&rig, "TASK_CUT_SHORT");
+	rig_end(&rig); /* the sanitizers would find a leak */
 }
 END_TEST
 
@@ -349,7 +352,7 @@ static Suite *accepted_suite(void)
 		an_orphan_cannot_be_accepted);
 	UNIT_CASE(suite, "end", a_drain_waits_for_its_reply,
 		a_pool_whose_channel_is_lost_is_not_quiet_before_that, a_forced_stop_ends_it,
-		a_pool_may_end_while_its_dead_letter_waits);
+		a_forced_stop_also_ends_its_dead_letter);
 	UNIT_CASE(suite, "sessions", in_a_pool_with_sessions_it_is_a_protocol_error);
 	return suite;
 }
