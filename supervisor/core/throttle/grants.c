@@ -32,7 +32,9 @@ struct member_window {
 	mtime asked_at;              /* the latest request about it; 0: none */
 	mtime free_at;               /* the leader grants none before; 0: not known */
 	uint32_t changes;            /* of the throttle's figures, when it said so */
-	mtime charged_until;         /* the first end of what was charged in this turn */
+	struct link charged;         /* in grants->charged, if it was in this turn */
+	uint32_t charges;            /* how often */
+	mtime charged_until;         /* the first end of what was charged */
 	uint32_t used;               /* starts since asked_at */
 	uint32_t late;               /* to be reported */
 	bool is_refused;             /* a task was, since asked_at */
@@ -50,6 +52,7 @@ struct grants {
 	struct link urgent;  /* member_windows: a task waits, and none was asked for lately */
 	struct link wanting; /* the others that need more */
 	struct link held;    /* grants, the first one to end first */
+	struct link charged; /* member_windows, in this turn */
 	struct returned returned[REQUEST_KEYS_MAX]; /* to be reported */
 	uint32_t returned_count;
 	uint64_t in_windows;
@@ -90,6 +93,7 @@ enum rc grants_init(struct throttle *throttle, uint64_t member)
 	list_init(&grants->urgent);
 	list_init(&grants->wanting);
 	list_init(&grants->held);
+	list_init(&grants->charged);
 	throttle->grants = grants;
 	return RC_OK;
 }
@@ -105,6 +109,7 @@ struct window *grants_window_new(void)
 	if (!window)
 		return NULL;
 	list_init(&window->wanting);
+	list_init(&window->charged);
 	list_init(&window->former.held);
 	list_init(&window->latest.held);
 	return &window->window;
@@ -117,6 +122,7 @@ void grants_forget(struct grants *grants, struct window *window)
 	list_remove(&own->former.held);
 	list_remove(&own->latest.held);
 	list_remove(&own->wanting);
+	list_remove(&own->charged);
 }
 
 /* Without this, keys that wait would forget each other, and none would be asked for. What refuses
@@ -127,7 +133,7 @@ mtime grants_keep_until(const struct throttle *throttle, const struct window *wi
 	const struct member_window *own = CONTAINER_OF(window, const struct member_window, window);
 	bool is_asked = grants->is_open && own->asked_at == grants->sent_at;
 	bool is_held = own->latest.left > 0 && now < own->latest.ends;
-	bool is_charged = window->charges > 0 || own->late > 0;
+	bool is_charged = own->charges > 0 || own->late > 0;
 	if (!own->is_refused && !is_asked && !is_held && !is_charged)
 		return 0;
 	grants->is_unsure = true;
@@ -205,7 +211,7 @@ mtime grants_ask(struct throttle *throttle, struct window *window, mtime now)
 	return mtime_after(now, grants->is_up ? ASK_AGAIN : GRANTS_WAIT_MAX);
 }
 
-void grants_charge(struct window *window, mtime now)
+void grants_charge(struct grants *grants, struct window *window, mtime now)
 {
 	struct member_window *own = of(window);
 	struct grant *grant = valid_grant(own, now);
@@ -213,21 +219,32 @@ void grants_charge(struct window *window, mtime now)
 	if (--grant->left == 0)
 		list_remove(&grant->held);
 	own->used++;
-	if (window->charges == 0 || grant->ends < own->charged_until)
+	if (own->charges == 0 || grant->ends < own->charged_until)
 		own->charged_until = grant->ends;
+	if (own->charges++ == 0)
+		list_append(&grants->charged, &own->charged);
 }
 
-void grants_end_turn(struct grants *grants, struct window *window, mtime now)
+static void end_turn(struct grants *grants, struct member_window *own, mtime now)
 {
-	struct member_window *own = of(window);
 	bool is_late = now > own->charged_until;
 	if (is_late) {
-		own->late += window->charges;
-		grants->facts.late += window->charges;
+		own->late += own->charges;
+		grants->facts.late += own->charges;
 	}
+	own->charges = 0;
 	if (is_late || (own->used > 1 && list_is_empty(&own->wanting))) {
 		list_remove(&own->wanting);
 		list_append(is_late ? &grants->urgent : &grants->wanting, &own->wanting);
+	}
+}
+
+void grants_end_turn(struct grants *grants, mtime now)
+{
+	struct link *first;
+	while ((first = list_first(&grants->charged))) {
+		list_remove(first);
+		end_turn(grants, CONTAINER_OF(first, struct member_window, charged), now);
 	}
 }
 

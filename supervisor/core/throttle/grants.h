@@ -55,9 +55,9 @@ void grants_forget(struct grants *, struct window *);
 mtime grants_keep_until(const struct throttle *, const struct window *, mtime now);
 /* As throttle_ask. */
 mtime grants_ask(struct throttle *, struct window *, mtime now);
-void grants_charge(struct window *, mtime now);
-/* The starts that were charged to the window happened by now. */
-void grants_end_turn(struct grants *, struct window *, mtime now);
+void grants_charge(struct grants *, struct window *, mtime now);
+/* What was charged since the last call happened by now. */
+void grants_end_turn(struct grants *, mtime now);
 /* As throttle_is_unsure, throttle_wait, throttle_supply, throttle_in_windows, throttle_keys. */
 bool grants_is_unsure(const struct grants *);
 mtime grants_wait(const struct window *, mtime now);

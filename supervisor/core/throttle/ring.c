@@ -36,7 +36,7 @@ enum rc ring_reserve(struct ring *ring, uint32_t limit)
 void ring_forgot(struct ring *ring, mtime at)
 {
 	ring->forgotten_at = ring->has_forgotten ? mtime_max(ring->forgotten_at, at) : at;
-	ring->has_forgotten = true;
+	ring->has_forgotten = 1;
 }
 
 mtime ring_free_at(const struct ring *ring, uint32_t limit, mtime period)
@@ -63,13 +63,20 @@ void ring_add(struct ring *ring, mtime now)
 		ring->next = 0;
 }
 
-void ring_postdate(struct ring *ring, uint32_t starts, mtime now)
+void ring_charge(struct ring *ring, mtime now)
 {
-	assert(starts <= ring->count);
-	for (uint32_t ago = 1; ago <= starts; ago++) {
+	ring_add(ring, now);
+	ring->charged++;
+}
+
+void ring_postdate(struct ring *ring, mtime now)
+{
+	assert(ring->charged <= ring->count);
+	for (uint32_t ago = 1; ago <= ring->charged; ago++) {
 		mtime *start = &ring->starts[place_of(ring, ago)];
 		*start = mtime_max(*start, now);
 	}
+	ring->charged = 0;
 }
 
 /* The starts are in the order of their times. */

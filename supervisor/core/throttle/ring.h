@@ -14,9 +14,10 @@ struct ring {
 	mtime *starts;      /* owned */
 	uint32_t size;      /* places */
 	uint32_t count;     /* places with a start; the others come next */
-	uint32_t next;      /* place of the next start; if all are in use: of the oldest one */
-	bool has_forgotten; /* there were starts before these */
-	mtime forgotten_at; /* not before the latest of those */
+	uint32_t next : 31; /* place of the next start; if all are in use: of the oldest one */
+	uint32_t has_forgotten : 1; /* there were starts before these */
+	uint32_t charged;           /* of the latest starts, since ring_postdate */
+	mtime forgotten_at;         /* not before the latest of those that were forgotten */
 };
 
 /* A zeroed struct is a ring without a place. ring_release: it is one again. */
@@ -34,8 +35,10 @@ mtime ring_free_at(const struct ring *, uint32_t limit, mtime period);
 /* Record a start. `now` is at least 0; one that is earlier than the latest start, or than those
  * that were forgotten, counts as equal to it. There must be a place at all. */
 void ring_add(struct ring *, mtime now);
-/* The latest starts, so many, were as late as now. */
-void ring_postdate(struct ring *, uint32_t starts, mtime now);
+/* The same for a start of this turn, which may be later than now. */
+void ring_charge(struct ring *, mtime now);
+/* Those were as late as now. */
+void ring_postdate(struct ring *, mtime now);
 /* Of the starts with exactly this time, so many did not happen. O(places) at most. */
 void ring_take_back(struct ring *, uint32_t starts, mtime at);
 /* How many of the ring's starts are later than this. O(log places). */

@@ -18,7 +18,6 @@ struct throttle *throttle_new(const struct throttle_figures *figures, uint64_t h
 	}
 	throttle->hash_seed = hash_seed;
 	list_init(&throttle->by_start);
-	list_init(&throttle->charged);
 	throttle_configure(throttle, figures);
 	return throttle;
 }
@@ -40,7 +39,6 @@ static void forget(struct throttle *throttle, struct window *window)
 	}
 	number_table_remove(&throttle->by_key, &window->place);
 	list_remove(&window->by_start);
-	list_remove(&window->charged);
 	ring_release(&window->ring);
 	free(window);
 }
@@ -109,7 +107,6 @@ static struct window *window_open(struct throttle *throttle, uint64_t key)
 		return NULL;
 	if (throttle->has_forgotten)
 		ring_forgot(&window->ring, throttle->forgotten_at);
-	list_init(&window->charged);
 	number_table_add(&throttle->by_key, &window->place, number_of_key(key));
 	list_prepend(&throttle->by_start, &window->by_start);
 	return window;
@@ -146,27 +143,22 @@ mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct wi
 void throttle_charge(struct throttle *throttle, struct window *window, mtime now)
 {
 	if (throttle->grants)
-		grants_charge(window, now);
+		grants_charge(throttle->grants, window, now);
 	else
-		ring_add(&window->ring, now);
+		ring_charge(&window->ring, now);
 	throttle->starts++;
 	window_make_latest(throttle, window);
-	if (window->charges++ == 0)
-		list_append(&throttle->charged, &window->charged);
 }
 
 void throttle_end_turn(struct throttle *throttle, mtime now)
 {
-	struct link *first;
-	while ((first = list_first(&throttle->charged))) {
-		struct window *window = CONTAINER_OF(first, struct window, charged);
-		list_remove(first);
-		if (throttle->grants)
-			grants_end_turn(throttle->grants, window, now);
-		else
-			ring_postdate(&window->ring, window->charges, now);
-		window->charges = 0;
+	struct window *window = NULL;
+	if (throttle->grants) {
+		grants_end_turn(throttle->grants, now);
+		return;
 	}
+	while ((window = window_charged_before(throttle, window)))
+		ring_postdate(&window->ring, now);
 }
 
 void throttle_missed(struct throttle *throttle, mtime now)
@@ -201,11 +193,9 @@ mtime throttle_latest(const struct throttle *throttle, uint64_t key)
 void throttle_each_charged(const struct throttle *throttle,
 	void (*on_charged)(void *ctx, uint64_t key, uint32_t starts), void *ctx)
 {
-	const struct link *link = throttle->charged.next;
-	for (; link != &throttle->charged; link = link->next) {
-		const struct window *window = CONTAINER_OF(link, struct window, charged);
-		on_charged(ctx, key_of_number(window->place.number), window->charges);
-	}
+	const struct window *window = NULL;
+	while ((window = window_charged_before(throttle, window)))
+		on_charged(ctx, key_of_number(window->place.number), window->ring.charged);
 }
 
 static void each_start_of(const struct window *window, mtime since,

@@ -19,9 +19,8 @@ struct window {
 	alignas(CACHE_LINE) struct numbered place; /* in by_key, by the number of the key */
 	struct ring ring;                          /* without a place if the throttle is shared */
 	struct link by_start;                      /* in throttle->by_start */
-	struct link charged; /* in throttle->charged, if it was since the last turn ended */
-	uint32_t charges;    /* how often */
 };
+_Static_assert(sizeof(struct window) == CACHE_LINE, "it is in one line");
 
 struct throttle {
 	struct throttle_figures figures;
@@ -29,8 +28,8 @@ struct throttle {
 	uint64_t starts, delays;
 	uint32_t changes; /* of figures */
 	struct number_table by_key;
-	struct link charged;  /* windows, since the last turn ended */
-	struct link by_start; /* windows, the one whose latest start is the oldest first; before
+	struct link by_start; /* windows, the one whose latest start is the oldest first, so those
+				 that were charged in this turn are the last ones; before all of
 				 them those without a start. Shared: by the latest use */
 	/* A longer period can contain starts of keys that were forgotten under a shorter one, so
 	 * each key that comes back has this past. */
@@ -40,6 +39,16 @@ struct throttle {
 	mtime missed_at;       /* see throttle_missed */
 	struct grants *grants; /* owned; NULL: the starts of this process are all that count */
 };
+
+/* The window that was charged in this turn before that one, or last of all; NULL: none. Not if it
+ * is shared. */
+static inline struct window *window_charged_before(
+	const struct throttle *throttle, const struct window *later)
+{
+	struct link *link = later ? later->by_start.prev : throttle->by_start.prev;
+	struct window *window = CONTAINER_OF(link, struct window, by_start);
+	return link != &throttle->by_start && window->ring.charged > 0 ? window : NULL;
+}
 
 /* The number of a key in the table: above 0. */
 static inline uint64_t number_of_key(uint64_t key)
