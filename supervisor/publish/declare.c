@@ -1,6 +1,7 @@
 /* `wpool declare`: make the queues of a configuration that are missing, and show what the order of
  * sessions rests on. Like `wpool serve`, it never changes a queue. */
 #include "broker/queue/queue_probe.h"
+#include "broker/throttle/throttle_channel.h"
 #include "broker/topology.h"
 #include "commands.h"
 #include "config/config.h"
@@ -29,8 +30,9 @@ static const char help[] =
 	"\n"
 	"Declare the queues that the pools of the configuration FILE need and that are missing: of\n"
 	"each pool its own, that of its dead letters, those of its retries, and for sessions that\n"
-	"of the token; and the bindings of its own. A queue that exists is never changed: where it\n"
-	"differs from queue_arguments, that is printed. Prints a line for each pool (with\n"
+	"of the token; the bindings of its own; and the queues of throttles with scope: cluster. A\n"
+	"queue that exists is never changed: where it differs from queue_arguments, that is\n"
+	"printed. Prints a line for each such throttle, and for each pool (with\n"
 	"sessions it shows whether the queue has a single active consumer and a delivery limit),\n"
 	"and one for each of its queues (declared, exists, differs, unsuitable) and bindings\n"
 	"(bound, refused).\n"
@@ -49,26 +51,28 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* The queue of a pool's token, which is declared after all others. */
-enum token_step {
-	TOKEN_NONE,    /* not there yet, or the pool has none */
-	TOKEN_LOOK,    /* whether it exists: declared passively */
-	TOKEN_COMPARE, /* it does; the broker refuses another declaration than its own */
-	TOKEN_MAKE,    /* it does not */
+/* Of a queue with arguments of our own: that of a pool's token, which is declared after all others,
+ * or that of a throttle. */
+enum step {
+	STEP_NONE,    /* not there yet, or the pool has none */
+	STEP_LOOK,    /* whether it exists: declared passively */
+	STEP_COMPARE, /* it does; the broker refuses another declaration than its own */
+	STEP_MAKE,    /* it does not */
 };
 
 struct declaration {
 	struct broker_client client;
 	struct config *config;   /* owned */
 	char *const *names;      /* of the pools; none: all of them */
-	size_t at;               /* the pool whose queues are declared */
+	size_t at;               /* the pool whose queues are declared; then all are */
+	size_t throttle;         /* after the pools: whose queue is declared */
 	struct retry_plan retry; /* of this pool, as what follows */
 	struct topology topology;
 	struct queue_settings settings;
 	struct queue_probe probe, token_probe;
-	char token[QUEUE_MAX + 1];
-	enum token_step token_step;
-	bool is_asking;  /* the answer to a request for this pool is to come */
+	char own[QUEUE_MAX + 1]; /* the queue of the token, or of the throttle */
+	enum step step;
+	bool is_asking;  /* the answer to a request for this pool or throttle is to come */
 	bool is_resumed; /* on the next connection this pool continues without a binding */
 	mtime wait;
 	mtime failing_since; /* the broker answers with errors of its own; 0: it does not */
@@ -78,6 +82,16 @@ struct declaration {
 static const struct config_pool *current_pool(const struct declaration *d)
 {
 	return &d->config->pools[d->at];
+}
+
+static bool is_at_throttles(const struct declaration *d)
+{
+	return d->at == d->config->pool_count;
+}
+
+static const struct config_throttle *current_throttle(const struct declaration *d)
+{
+	return &d->config->throttles[d->throttle];
 }
 
 /* ---------- what is printed ---------- */
@@ -100,7 +114,7 @@ static unsigned made_queues(const struct declaration *d)
 	unsigned count = 0;
 	for (size_t i = 0; i < TOPOLOGY_MAX; i++)
 		count += d->topology.sights[i] == TOPOLOGY_MADE;
-	return count + (d->token_step == TOKEN_MAKE);
+	return count + (d->step == STEP_MAKE);
 }
 
 /* A negative limit is none, except that 3.10 drops at the first return. */
@@ -157,8 +171,8 @@ static void print_queues(struct declaration *d, const char *token_sight)
 	for (size_t i = 0; i < d->retry.count; i++)
 		print_queue(d, TOPOLOGY_RETRY + i,
 			retry_queue_name(d->topology.queue, d->retry.delays[i], name, sizeof name));
-	if (d->token_step != TOKEN_NONE)
-		printf("  queue \"%s\": %s\n", d->token, token_sight);
+	if (d->step != STEP_NONE)
+		printf("  queue \"%s\": %s\n", d->own, token_sight);
 }
 
 /* Those after a refused one were not tried. The broker does not tell whether one was there. */
@@ -197,7 +211,7 @@ static void print_pool(struct declaration *d)
 		print_limit(d);
 	}
 	putchar('\n');
-	print_queues(d, d->token_step == TOKEN_MAKE ? "declared" : "exists");
+	print_queues(d, d->step == STEP_MAKE ? "declared" : "exists");
 	print_bindings(d);
 }
 
@@ -208,7 +222,7 @@ static void print_refused_pool(struct declaration *d)
 	print_queues(d, "refused");
 }
 
-/* ---------- one pool after the other ---------- */
+/* ---------- the throttles, after the pools ---------- */
 
 static bool is_chosen(const struct declaration *d, const char *name)
 {
@@ -217,6 +231,96 @@ static bool is_chosen(const struct declaration *d, const char *name)
 		chosen++;
 	return !*d->names || *chosen;
 }
+
+static bool is_used(const struct declaration *d, const struct config_throttle *throttle)
+{
+	for (size_t i = 0; i < d->config->pool_count; i++) {
+		const struct config_pool *pool = &d->config->pools[i];
+		char **name = pool->throttle;
+		while (name && *name && strcmp(*name, throttle->name) != 0)
+			name++;
+		if (name && *name && is_chosen(d, pool->name))
+			return true;
+	}
+	return false;
+}
+
+/* Continue with the throttle at d->throttle, or the next one that needs a queue; then leave. */
+static void next_throttle(struct declaration *d)
+{
+	while (d->throttle < d->config->throttle_count &&
+		(current_throttle(d)->scope != CONFIG_SCOPE_CLUSTER ||
+			!is_used(d, current_throttle(d))))
+		d->throttle++;
+	if (d->throttle == d->config->throttle_count) {
+		broker_client_close(&d->client);
+		return;
+	}
+	snprintf(d->own, sizeof d->own, THROTTLE_QUEUE_PREFIX "%s", current_throttle(d)->name);
+	d->step = STEP_LOOK;
+	d->is_asking = true;
+	channel_open(d->client.connection, CHANNEL);
+}
+
+static void leave_throttle(struct declaration *d)
+{
+	d->throttle++;
+	d->is_asking = false;
+	d->failing_since = 0;
+}
+
+static void declare_throttle(struct declaration *d)
+{
+	throttle_queue_declare(
+		d->client.connection, CHANNEL, text_from(d->own), d->step == STEP_LOOK);
+}
+
+static void refuse_throttle(struct declaration *d, uint16_t code, struct text text)
+{
+	if (code == CODE_PRECONDITION_FAILED)
+		console_problem(COMMAND,
+			"throttle %s: queue \"%s\" is no quorum queue with a single active "
+			"consumer, which it needs: delete it, and declare again (%.*s)",
+			current_throttle(d)->name, d->own, TEXT_ARGS(text));
+	else
+		console_problem(COMMAND, "throttle %s: the broker refuses: %u %.*s",
+			current_throttle(d)->name, code, TEXT_ARGS(text));
+	fail_declaration(d, code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
+	leave_throttle(d);
+	next_throttle(d);
+}
+
+static void on_throttle_event(struct declaration *d, const struct amqp_event *event)
+{
+	switch (event->kind) {
+	case AMQP_CHANNEL_OPENED:
+		declare_throttle(d);
+		break;
+	case AMQP_QUEUE_DECLARED:
+		if (d->step == STEP_LOOK) {
+			d->step = STEP_COMPARE;
+			declare_throttle(d);
+			break;
+		}
+		printf("throttle %s: queue \"%s\" %s\n", current_throttle(d)->name, d->own,
+			d->step == STEP_MAKE ? "declared" : "exists");
+		leave_throttle(d);
+		channel_close(d->client.connection, CHANNEL);
+		break;
+	case AMQP_CHANNEL_CLOSED:
+		if (d->step == STEP_LOOK && event->code == CODE_NOT_FOUND) {
+			d->step = STEP_MAKE;
+			channel_open(d->client.connection, CHANNEL);
+		} else {
+			refuse_throttle(d, event->code, event->text);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---------- one pool after the other ---------- */
 
 static void begin_pool(struct declaration *d)
 {
@@ -234,7 +338,7 @@ static void begin_pool(struct declaration *d)
 	topology_set_settings(&d->topology, &d->settings);
 	if (pool->session.key || topology_has_arguments(&d->topology))
 		topology_set_probe(&d->topology, &d->probe, pool->session.key);
-	d->token_step = TOKEN_NONE;
+	d->step = STEP_NONE;
 }
 
 /* Continue with the pool at d->at, or the next one that is chosen; after the last one, leave. */
@@ -242,8 +346,8 @@ static void next_pool(struct declaration *d)
 {
 	while (d->at < d->config->pool_count && !is_chosen(d, current_pool(d)->name))
 		d->at++;
-	if (d->at == d->config->pool_count) {
-		broker_client_close(&d->client);
+	if (is_at_throttles(d)) {
+		next_throttle(d);
 		return;
 	}
 	begin_pool(d);
@@ -274,10 +378,10 @@ static void end_pool(struct declaration *d)
 	channel_close(d->client.connection, CHANNEL);
 }
 
-static void declare_token(struct declaration *d, enum token_step step)
+static void declare_token(struct declaration *d, enum step step)
 {
-	d->token_step = step;
-	queue_probe_declare(&d->token_probe, d->client.connection, CHANNEL, text_from(d->token));
+	d->step = step;
+	queue_probe_declare(&d->token_probe, d->client.connection, CHANNEL, text_from(d->own));
 }
 
 /* All queues but that of the token exist. */
@@ -289,11 +393,11 @@ static void look_for_token(struct declaration *d)
 		end_pool(d);
 		return;
 	}
-	snprintf(d->token, sizeof d->token, "%s" TOKEN_QUEUE_SUFFIX, current_pool(d)->queue);
-	d->token_step = TOKEN_LOOK;
+	snprintf(d->own, sizeof d->own, "%s" TOKEN_QUEUE_SUFFIX, current_pool(d)->queue);
+	d->step = STEP_LOOK;
 	queue_probe_init(&d->token_probe);
 	channel_declare_queue(d->client.connection, CHANNEL,
-		&(struct amqp_queue){.name = text_from(d->token), .passive = true});
+		&(struct amqp_queue){.name = text_from(d->own), .passive = true});
 }
 
 /* Once for each pool; the bindings after it were not tried. */
@@ -308,11 +412,11 @@ static void report_binding(struct declaration *d, uint16_t code)
 
 static void on_refused(struct declaration *d, const struct amqp_event *event)
 {
-	bool is_at_token = d->token_step != TOKEN_NONE;
+	bool is_at_token = d->step != STEP_NONE;
 	bool is_again =
 		!is_at_token && topology_closed(&d->topology, event->code, event->text, &no_log);
-	if (d->token_step == TOKEN_LOOK && event->code == CODE_NOT_FOUND) {
-		d->token_step = TOKEN_MAKE;
+	if (d->step == STEP_LOOK && event->code == CODE_NOT_FOUND) {
+		d->step = STEP_MAKE;
 		channel_open(d->client.connection, CHANNEL);
 		return;
 	}
@@ -334,7 +438,7 @@ static void on_refused(struct declaration *d, const struct amqp_event *event)
 			"pool %s: queue \"%s\" is no quorum queue with a single active consumer and "
 			"without a delivery limit, which the token needs: delete it while no "
 			"supervisor of the pool runs, and declare again (%.*s)",
-			current_pool(d)->name, d->token, TEXT_ARGS(event->text));
+			current_pool(d)->name, d->own, TEXT_ARGS(event->text));
 	else
 		console_problem(COMMAND, "pool %s: the broker refuses: %u %.*s",
 			current_pool(d)->name, event->code, TEXT_ARGS(event->text));
@@ -348,19 +452,23 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	struct declaration *d = ctx;
 	struct connection *connection = d->client.connection;
 
+	if (is_at_throttles(d) && d->is_asking) {
+		on_throttle_event(d, event);
+		return;
+	}
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
-		if (d->token_step == TOKEN_MAKE)
-			declare_token(d, TOKEN_MAKE);
+		if (d->step == STEP_MAKE)
+			declare_token(d, STEP_MAKE);
 		else if (topology_begin(&d->topology, connection, CHANNEL, false))
 			look_for_token(d);
 		break;
 	case AMQP_QUEUE_DECLARED:
 	case AMQP_EXCHANGE_DECLARED:
 	case AMQP_QUEUE_BOUND:
-		if (d->token_step == TOKEN_LOOK)
-			declare_token(d, TOKEN_COMPARE);
-		else if (d->token_step != TOKEN_NONE)
+		if (d->step == STEP_LOOK)
+			declare_token(d, STEP_COMPARE);
+		else if (d->step != STEP_NONE)
 			end_pool(d);
 		else if (topology_next(&d->topology, connection, CHANNEL))
 			look_for_token(d);
@@ -398,10 +506,12 @@ static bool is_answer(uint16_t code)
 	       code == CODE_NOT_IMPLEMENTED;
 }
 
-static void report_lost_pool(struct declaration *d, uint16_t code, struct text text, int exit_code)
+static void report_lost(struct declaration *d, uint16_t code, struct text text, int exit_code)
 {
-	console_problem(COMMAND, "pool %s: the broker closed the connection: %u %.*s",
-		current_pool(d)->name, code, TEXT_ARGS(text));
+	console_problem(COMMAND, "%s %s: the broker closed the connection: %u %.*s",
+		is_at_throttles(d) ? "throttle" : "pool",
+		is_at_throttles(d) ? current_throttle(d)->name : current_pool(d)->name, code,
+		TEXT_ARGS(text));
 	fail_declaration(d, exit_code);
 }
 
@@ -414,7 +524,7 @@ static void retry_within_wait(struct declaration *d, uint16_t code, struct text 
 		d->failing_since = now;
 	if (now - d->failing_since < d->wait)
 		return;
-	report_lost_pool(d, code, text, EX_TEMPFAIL);
+	report_lost(d, code, text, EX_TEMPFAIL);
 	broker_client_close(&d->client);
 }
 
@@ -427,12 +537,16 @@ static void on_down(void *ctx, bool by_error)
 
 	if (!by_error || !d->is_asking)
 		return;
+	if (is_at_throttles(d)) {
+		retry_within_wait(d, code, text);
+		return;
+	}
 	d->is_resumed = topology_connection_closed(&d->topology, code, text, &no_log);
 	if (d->is_resumed) {
 		report_binding(d, code);
 	} else if (is_answer(code)) {
 		print_refused_pool(d);
-		report_lost_pool(d, code, text, EX_CONFIG);
+		report_lost(d, code, text, EX_CONFIG);
 		leave_pool(d);
 	} else {
 		retry_within_wait(d, code, text);

@@ -65,6 +65,37 @@ START_TEST(missing_queues_are_made_once)
 }
 END_TEST
 
+/* What pools use, and is shared. */
+START_TEST(queues_of_throttles_are_declared)
+{
+	char *queue = scratch_text("wpool.throttle.%s", fixture.queue);
+	char *lists =
+		scratch_text("- {name: used, queue: %s, command: [cat], throttle: [%s, alone]}\n"
+			     "- {name: other, queue: %s, command: [cat], "
+			     "retry: {attempts: 1, dead_letter: broker}}\n"
+			     "throttles:\n"
+			     "- {name: %s, limit: 5, period: 1s, scope: cluster}\n"
+			     "- {name: unused, limit: 5, period: 1s, scope: cluster}\n"
+			     "- {name: alone, limit: 5, period: 1s}\n",
+			fixture.queue, fixture.queue, fixture.replies, fixture.queue);
+	char *file = scratch_path(fixture.folder, "wpool.yaml");
+	fixture_write_pools(lists);
+	char *line = scratch_text("throttle %s: queue \"%s\" declared\n", fixture.queue, queue);
+	char *out = RUN(0, "declare", file);
+	control_expect_text(out, line);
+	ck_assert_ptr_null(strstr(out, "unused"));
+	ck_assert_ptr_null(strstr(out, "alone"));
+	line = scratch_text("throttle %s: queue \"%s\" exists\n", fixture.queue, queue);
+	control_expect_text(RUN(0, "declare", file, "used"), line);
+	ck_assert_ptr_null(strstr(RUN(0, "declare", file, "other"), "throttle"));
+	client_delete(fixture.client, queue);
+	client_declare(fixture.client, queue, CLIENT_CLASSIC);
+	expect_different(file, "used: ",
+		"is no quorum queue with a single active consumer, which it needs: delete it");
+	client_delete(fixture.client, queue);
+}
+END_TEST
+
 START_TEST(pool_without_sessions_has_no_token)
 {
 	const char *file = write_pool("workers: 1");
@@ -346,7 +377,8 @@ int main(void)
 		{bindings_are_made, 1}, {unknown_type_of_exchange_is_refused, 1},
 		{serve_makes_bindings, 3}, {serve_names_what_differs, 2},
 		{serve_names_another_type, 1}, {serve_does_not_warn_of_an_equal_queue, 1},
-		{pool_without_sessions_has_no_token, 1}, {existing_queue_is_shown_as_it_is, 1},
-		{token_queue_of_another_kind_is_named, 1}, {broker_that_fails_is_retried, 1},
-		{error_between_pools_is_no_answer, 1}, {mistakes_are_named, 1});
+		{queues_of_throttles_are_declared, 1}, {pool_without_sessions_has_no_token, 1},
+		{existing_queue_is_shown_as_it_is, 1}, {token_queue_of_another_kind_is_named, 1},
+		{broker_that_fails_is_retried, 1}, {error_between_pools_is_no_answer, 1},
+		{mistakes_are_named, 1});
 }

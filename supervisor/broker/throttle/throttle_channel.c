@@ -142,21 +142,28 @@ static void consume(struct throttle_channel *channel, enum throttle_channel_stat
 	channel_consume(channel->connection, channel->number, queue, tag, true);
 }
 
-static void declare(struct throttle_channel *channel)
+void throttle_queue_declare(
+	struct connection *connection, uint16_t channel, struct text queue, bool passive)
 {
 	const struct amqp_argument arguments[] = {
 		{"x-queue-type", "quorum", 0},
 		{"x-single-active-consumer", amqp_true, 0},
 		{"x-expires", NULL, UNUSED_MS},
 	};
-	const struct amqp_queue queue = {.name = text_from(channel->queue),
-		.passive = channel->is_passive,
-		.durable = true,
-		.arguments = arguments,
-		.argument_count = sizeof arguments / sizeof *arguments};
 
+	channel_declare_queue(connection, channel,
+		&(struct amqp_queue){.name = queue,
+			.passive = passive,
+			.durable = true,
+			.arguments = arguments,
+			.argument_count = sizeof arguments / sizeof *arguments});
+}
+
+static void declare(struct throttle_channel *channel)
+{
 	channel->state = DECLARING;
-	channel_declare_queue(channel->connection, channel->number, &queue);
+	throttle_queue_declare(channel->connection, channel->number, text_from(channel->queue),
+		channel->is_passive);
 }
 
 static void log_close(struct throttle_channel *channel, const struct amqp_event *event)

@@ -13,6 +13,10 @@
 /* Before the name of the throttle. */
 #define THROTTLE_QUEUE_PREFIX "wpool.throttle."
 
+/* Declare the queue of a throttle's requests; passive: only ask whether it is there. The name is
+ * borrowed for the call. */
+void throttle_queue_declare(struct connection *, uint16_t channel, struct text queue, bool passive);
+
 struct throttle_channel;
 
 /* The member and the log are borrowed until throttle_channel_free; name: of the throttle. NULL: out
