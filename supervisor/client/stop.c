@@ -14,7 +14,8 @@ static const char help[] =
 	"work. Ending this command (Ctrl-C) does not end the stop.\n";
 
 static const char own[] =
-	"  --force        at once, as a second SIGTERM: unfinished tasks go back to the broker\n"
+	"  --force        at once, as a second SIGTERM: unfinished tasks go back to the broker,\n"
+	"                 those that are accepted are lost\n"
 	"  --no-wait      return when it has begun\n";
 
 enum { FORCE = 1, NO_WAIT };

@@ -76,7 +76,7 @@ static const struct setting root_settings[] = {
 		.variable = "WPOOL_DRAIN",
 		.reload = SETTING_LIVE,
 		.help = "The deadline of a graceful stop: tasks that are not done by then are cut "
-			"short and go back to the broker. What ends wpool after a time of its own, "
+			"short and go back to the broker (accepted ones are lost). What ends wpool after a time of its own, "
 			"such as a container's grace period, must wait for longer."},
 	{.key = "log.level",
 		.type = SETTING_CHOICE,

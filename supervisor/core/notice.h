@@ -33,6 +33,7 @@
 	X(NOTICE_REPLY_IGNORED)  /* 200 with a ReplyQueueName; once in a pool */                   \
 	X(NOTICE_NO_REPLY_TO)    /* 201 without a queue for the reply; once in a pool */           \
 	X(NOTICE_REPLY_DROPPED)  /* unroutable: drop */                                            \
+	X(NOTICE_PARCEL_LOST)    /* of an accepted task, not confirmed before a forced stop */     \
 	X(NOTICE_PARCEL_REFUSED) /* delivery->parcel was refused; published again in duration */   \
 	X(NOTICE_WORKER_READY)                                                                     \
 	X(NOTICE_WORKER_LEFT)     /* after it was asked to; exit is set */                         \
@@ -41,6 +42,7 @@
 	X(NOTICE_WORKER_OVERDUE)  /* over the limit that what names; duration: the limit */        \
 	X(NOTICE_WORKER_RECYCLED) /* recycled: why; number answers; duration: age; bytes */        \
 	X(NOTICE_SOURCE_RESTS)    /* no worker lives: the pool stops consuming */                  \
+	X(NOTICE_SOURCE_TAKEN)    /* the same: all workers are busy with accepted tasks */         \
 	X(NOTICE_SOURCE_RESUMES)                                                                   \
 	X(NOTICE_THROTTLE_CLOSES) /* what: the throttle; duration: how long none is fetched */     \
 	X(NOTICE_THROTTLE_OPENS)                                                                   \

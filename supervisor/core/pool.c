@@ -172,8 +172,9 @@ static void on_output(struct pool *pool, struct slot *slot, struct output *outpu
 	} else if (is_accepted) {
 		tasks_accept(&pool->tasks, delivery);
 		output_free(output);
-	} else
+	} else {
 		on_answer(pool, slot, delivery, outcome, output);
+	}
 }
 
 /* Which task a worker without concurrency means is known anyway. */
@@ -246,7 +247,6 @@ static void do_force(struct pool *pool, const struct event *event)
 		slots_force(&pool->slots, slot);
 		tasks_cut_short(&pool->tasks, &slot->pipe);
 	}
-	tasks_cut_short_unconfirmed(&pool->tasks);
 	tasks_hand_back(&pool->tasks);
 }
 
@@ -457,7 +457,7 @@ static void on_turn_end(struct pool *pool, mtime boot)
 	struct tasks *tasks = &pool->tasks;
 	struct slots *slots = &pool->slots;
 	uint16_t wanted = slots->wanted;
-	tasks_begin_turn(tasks);
+	tasks_begin_turn(tasks, pool->slots.ready);
 	end_aborted(pool); /* a worker that ends now stands in for none that is replaced */
 	slots_begin_turn(slots);
 	tasks_judge_soft_limits(tasks);
@@ -490,6 +490,8 @@ static void emit_if_drained(struct pool *pool)
 	enum pool_phase phase = pool->context.phase;
 	if ((phase != POOL_DRAINS && phase != POOL_FORCED) || !pool_is_quiet(pool))
 		return;
+	if (phase == POOL_FORCED)
+		tasks_emit_lost(&pool->tasks);
 	pool->context.phase = phase == POOL_DRAINS ? POOL_DRAINED : POOL_STOPPED;
 	pool_emit_plain(&pool->context, NOTICE_DRAINED, NULL);
 }

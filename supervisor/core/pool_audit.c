@@ -520,7 +520,8 @@ static void audit_outbox(const struct pool *pool, const struct ledger_counts *co
 		audit_parcels(&outbox->later[step], false, &parcels);
 	assert(parcels.count == outbox->count && parcels.bytes == outbox->bytes);
 	assert(parcels.live == counts->answered);
-	assert(parcels.accepted + count_accepted(&pool->slots) == pool->tasks.accepted);
+	assert(count_accepted(&pool->slots) == pool->tasks.accepted_running);
+	assert(parcels.accepted + pool->tasks.accepted_running == pool->tasks.accepted);
 	audit_sent(outbox);
 	audit_later(outbox);
 }

@@ -98,7 +98,9 @@ static void force(struct supervisor *supervisor, const char *why)
 		return;
 	supervisor->phase = FORCED;
 	if (has_unfinished(supervisor))
-		log_warn("%s: stopping now; unfinished tasks go back to the broker", why);
+		log_warn("%s: stopping now; unfinished tasks go back to the broker, those that are "
+			 "accepted are lost",
+			why);
 	else
 		log_info("%s: stopping now; no task is unfinished", why);
 	command_all(supervisor, COMMAND_FORCE);

@@ -22,6 +22,7 @@ void account_clear(struct account *account)
 	memset(account->may_ack, 0, used * sizeof *account->may_ack);
 	memset(account->may_ack + ACCOUNT_INSTANCES_MAX - aliases, 0,
 		aliases * sizeof *account->may_ack);
+	memset(account->accepted, 0, used * sizeof *account->accepted);
 	memset(account->facts, 0, used * sizeof *account->facts);
 	memset(account->requeues, 0, used * sizeof *account->requeues);
 	memset(account->suspected, 0, used * sizeof *account->suspected);
@@ -78,6 +79,9 @@ static void on_requeued(struct account *account, uint64_t instance)
 	sim_require(supervisor == 0 || !((account->stops & ~account->refusals) >> supervisor & 1),
 		"message %u had its attempt, and is handed back in a stop in good order",
 		account->id_of[instance]);
+	if (account->accepted[instance]) /* its ack came too late */
+		message_of(account, account->id_of[instance])->accepted_by = 0;
+	account->accepted[instance] = false;
 	account->redeliveries++;
 	account->requeues[instance]++;
 	account->ended[instance] = 0;
@@ -98,7 +102,7 @@ static void on_settled(void *ctx, uint64_t instance, bool acked, bool requeued)
 	if (requeued)
 		on_requeued(account, instance);
 	else if (acked)
-		sim_require(account->may_ack[instance],
+		sim_require(account->may_ack[instance] || account->accepted[instance],
 			"message %u was acked although nothing of it is safe", id);
 	else
 		message_of(account, id)->dead++; /* the queue's own policy: our runs count it so */
@@ -155,7 +159,7 @@ void account_accepted(struct account *account, uint64_t instance, uint32_t id, u
 
 	message->excused = true;
 	message->accepted_by |= 1u << supervisor;
-	account->may_ack[instance] = true;
+	account->accepted[instance] = true;
 }
 
 void account_lose_accepted(struct account *account, uint8_t supervisor)

@@ -61,6 +61,8 @@ struct account {
 	uint32_t id_of[ACCOUNT_INSTANCES_MAX]; /* by instance */
 	struct copy_facts facts[ACCOUNT_INSTANCES_MAX];
 	bool may_ack[ACCOUNT_INSTANCES_MAX]; /* its ack would lose nothing */
+	/* its worker has accepted it since the last requeue, so it may be acked */
+	bool accepted[ACCOUNT_INSTANCES_MAX];
 	uint32_t requeues[ACCOUNT_INSTANCES_MAX];
 	/* one more than its requeues when its worker ended with it and others; 0: none did */
 	uint32_t suspected[ACCOUNT_INSTANCES_MAX];

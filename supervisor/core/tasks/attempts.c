@@ -75,7 +75,7 @@ static void end_accepted(struct tasks *tasks, struct delivery *delivery)
 {
 	delivery->is_accepted = false;
 	tasks->accepted--;
-	if (delivery->source) /* its ack comes at the end of this turn */
+	if (delivery->source) /* it ended in the turn in which it was accepted */
 		source_release(delivery);
 	else
 		delivery_free(delivery);
@@ -405,6 +405,7 @@ void tasks_answered(struct tasks *tasks, struct delivery *delivery, enum outcome
 	else
 		running_count(&tasks->dispatch.running, delivery, counted_until);
 	dispatch_end(&tasks->dispatch, delivery, tasks->context->now);
+	tasks->accepted_running -= delivery->is_accepted;
 	delivery->parcel.output = output;
 	delivery->took = tasks->context->now - delivery->begun_at;
 	tasks_finish(tasks, delivery, (struct ending){.outcome = outcome});
@@ -442,6 +443,7 @@ void tasks_accept(struct tasks *tasks, struct delivery *delivery)
 		return;
 	source_accept(delivery);
 	tasks->accepted++;
+	tasks->accepted_running++;
 	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_ACCEPTED,
 					  .slot = delivery->pipe->slot,
 					  .life = delivery->pipe->life,
@@ -479,6 +481,7 @@ void tasks_worker_gone(
 	while ((delivery = take_last_begun(tasks, pipe))) {
 		struct ending ending = {.outcome = OUTCOME_UNSTARTED, .exit = exit};
 		delivery->took = tasks->context->now - delivery->begun_at;
+		tasks->accepted_running -= delivery->is_accepted;
 		if (tasks->sessions)
 			sessions_charge(tasks->sessions, delivery, delivery->took);
 		if (has_failed(pipe, delivery)) {
@@ -494,22 +497,13 @@ void tasks_worker_gone(
 	output_free(last_output);
 }
 
-static void emit_cut_short(struct tasks *tasks, const struct delivery *delivery, mtime took)
-{
-	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_CUT_SHORT,
-					  .slot = delivery->slot,
-					  .life = delivery->life,
-					  .delivery = delivery,
-					  .duration = took});
-}
-
 static void emit_if_accepted(void *ctx, struct parcel *parcel)
 {
 	if (parcel->delivery->is_accepted)
-		emit_cut_short(ctx, parcel->delivery, parcel->delivery->took);
+		emit(ctx, NOTICE_PARCEL_LOST, parcel->delivery, parcel->reason);
 }
 
-void tasks_cut_short_unconfirmed(struct tasks *tasks)
+void tasks_emit_lost(struct tasks *tasks)
 {
 	outbox_each(&tasks->outbox, emit_if_accepted, tasks);
 }
@@ -525,7 +519,13 @@ void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
 			free_orphan(tasks, delivery);
 			continue;
 		}
-		emit_cut_short(tasks, delivery, tasks->context->now - delivery->begun_at);
+		pool_emit(tasks->context,
+			(struct notice){.kind = NOTICE_TASK_CUT_SHORT,
+				.slot = pipe->slot,
+				.life = pipe->life,
+				.delivery = delivery,
+				.duration = tasks->context->now - delivery->begun_at});
+		tasks->accepted_running -= delivery->is_accepted;
 		if (delivery->is_accepted)
 			tasks_release_delivery(tasks, delivery);
 		else if (tasks->sessions)

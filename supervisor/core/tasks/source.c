@@ -228,7 +228,7 @@ static void flush_singly(struct source *source, struct link *list)
 		settle(source, CONTAINER_OF(first, struct delivery, released));
 }
 
-/* And what is released before them. */
+/* One ack for those in order includes what is released before them. */
 static void flush_accepted(struct source *source)
 {
 	if (!source->has_gap)

@@ -9,8 +9,10 @@
 
 enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint64_t *last_task_id)
 {
-	*tasks = (struct tasks){
-		.context = context, .send_again = MTIME_NEVER, .delivered_at = MTIME_NEVER};
+	*tasks = (struct tasks){.context = context,
+		.send_again = MTIME_NEVER,
+		.delivered_at = MTIME_NEVER,
+		.taken_since = MTIME_NEVER};
 	bool has_sessions = context->config.session.is_on;
 	source_init(&tasks->source, has_sessions, context->effects, context->io);
 	pace_init(&tasks->pace, &context->config, context->now);
@@ -115,7 +117,8 @@ bool tasks_flow(const struct tasks *tasks)
 {
 	bool is_consuming = tasks_is_consuming(tasks) && tasks->source.state == SOURCE_IS_CONSUMING;
 	return tasks->context->phase != POOL_PAUSED &&
-	       (is_consuming || throttling_is_closed(&tasks->dispatch.throttling));
+	       (is_consuming || tasks->intake == INTAKE_TAKEN ||
+		       throttling_is_closed(&tasks->dispatch.throttling));
 }
 
 static uint32_t wanted_window(const struct tasks *tasks)
@@ -140,7 +143,7 @@ void tasks_begin_consuming(struct tasks *tasks)
 	enum intake before = tasks->intake;
 	source_set_aside(&tasks->source);
 	tasks_consume(tasks);
-	if (before == INTAKE_NO_WORKERS)
+	if (before == INTAKE_NO_WORKERS || before == INTAKE_TAKEN)
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESUMES, NULL);
 	else if (before == INTAKE_THROTTLED)
 		pool_emit_plain(tasks->context, NOTICE_THROTTLE_OPENS, NULL);
@@ -190,6 +193,14 @@ static bool is_starved(const struct tasks *tasks)
 	       pace_may_change(&tasks->pace, tasks->context->now);
 }
 
+/* True: accepted tasks have kept all workers for so long that what waits for one would wait too
+ * long.
+ */
+static bool are_taken(const struct tasks *tasks)
+{
+	return mtime_after(tasks->taken_since, TASKS_TAKEN_LIMIT) <= tasks->context->now;
+}
+
 /* True: another window is to be set. A narrowed window becomes whole when the deliveries from
  * before are settled and no more are open than it allows. Until then pace decides, so that a few
  * tasks that take long do not keep it narrow. */
@@ -210,7 +221,7 @@ static bool changes_window(const struct tasks *tasks)
  * again during long tasks would otherwise take one more each time. */
 static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply workers)
 {
-	return !tasks_is_consuming(tasks) && workers == WORKERS_READY &&
+	return !tasks_is_consuming(tasks) && workers == WORKERS_READY && !are_taken(tasks) &&
 	       tasks->context->phase != POOL_PAUSED &&
 	       !throttling_is_closed(&tasks->dispatch.throttling) &&
 	       tasks->source.open < pace_window(&tasks->pace);
@@ -229,6 +240,9 @@ void tasks_decide_consuming(struct tasks *tasks, enum worker_supply workers)
 	if (tasks_is_consuming(tasks) && workers == WORKERS_FAILING) {
 		stop_consuming(tasks, INTAKE_NO_WORKERS);
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
+	} else if (tasks_is_consuming(tasks) && are_taken(tasks)) {
+		stop_consuming(tasks, INTAKE_TAKEN);
+		pool_emit_plain(tasks->context, NOTICE_SOURCE_TAKEN, NULL);
 	} else if (tasks_is_consuming(tasks) &&
 		   (tasks->window_change == WINDOW_NEW || is_starved(tasks))) {
 		tasks_begin_consuming(tasks);
@@ -249,8 +263,10 @@ static void lose_channel(struct tasks *tasks)
 	struct link *link;
 	while ((link = list_first(&source->accepted))) { /* they are not acked, and will not be */
 		list_remove(link);
-		CONTAINER_OF(link, struct delivery, released)->is_accepted = false;
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
 		tasks->accepted--;
+		tasks->accepted_running -= delivery->state == DELIVERY_SENT;
+		delivery->is_accepted = false;
 	}
 	dispatch_source_down(&tasks->dispatch, source, tasks->context->now);
 	if (tasks->sessions && (tasks->is_standby || source->request == SOURCE_CLOSE))
@@ -315,8 +331,18 @@ static uint32_t throttled_window(const struct tasks *tasks)
 	return supply < UINT32_MAX - others ? supply + others : UINT32_MAX;
 }
 
-void tasks_begin_turn(struct tasks *tasks)
+static void note_taken(struct tasks *tasks, uint32_t workers)
 {
+	uint32_t places = workers * tasks->context->config.concurrency;
+	if (tasks->accepted_running < places || places == 0)
+		tasks->taken_since = MTIME_NEVER;
+	else if (tasks->taken_since == MTIME_NEVER)
+		tasks->taken_since = tasks->context->now;
+}
+
+void tasks_begin_turn(struct tasks *tasks, uint32_t workers)
+{
+	note_taken(tasks, workers);
 	if (tasks->sessions) {
 		sessions_wake(tasks->sessions, tasks->context->now);
 		dispatch_check_name(
@@ -341,7 +367,7 @@ void tasks_hand_back_rest(struct tasks *tasks)
 static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 {
 	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED &&
-			  !throttling_is_closed(&tasks->dispatch.throttling);
+			  !are_taken(tasks) && !throttling_is_closed(&tasks->dispatch.throttling);
 	if (is_at_work || tasks->source.state != SOURCE_IS_RESTED)
 		return MTIME_NEVER;
 	bool is_any = tasks->dispatch.queued_count > tasks->dispatch.suspect_count;
@@ -463,8 +489,8 @@ static bool may_close(const struct tasks *tasks)
 
 bool tasks_are_closed(const struct tasks *tasks)
 {
-	bool has_parcels = tasks->accepted > 0 && !pool_is_forced(tasks->context);
-	return tasks->source.state == SOURCE_IS_ABSENT && !has_parcels &&
+	bool has_accepted = tasks->accepted > 0 && !pool_is_forced(tasks->context);
+	return tasks->source.state == SOURCE_IS_ABSENT && !has_accepted &&
 	       (!tasks->sessions || tasks->source.request == SOURCE_CLOSE);
 }
 
@@ -494,6 +520,8 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	deadline = mtime_min(deadline, outbox_deadline(&tasks->outbox));
 	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
 	deadline = mtime_min(deadline, throttling_deadline(&tasks->dispatch.throttling));
+	if (tasks_is_consuming(tasks))
+		deadline = mtime_min(deadline, mtime_after(tasks->taken_since, TASKS_TAKEN_LIMIT));
 	if (tasks->sessions)
 		deadline = mtime_min(deadline, session_channel_deadline(tasks));
 	return mtime_min(deadline, hand_back_at(tasks, workers));

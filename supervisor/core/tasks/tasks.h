@@ -17,7 +17,8 @@ enum intake {
 	INTAKE_STOPPED,    /* no: not begun yet, paused, draining, or stopped */
 	INTAKE_THROTTLED,  /* no: throttling_is_closed, and NOTICE_THROTTLE_CLOSES was emitted */
 	INTAKE_NO_WORKERS, /* no: no worker lives, and NOTICE_SOURCE_RESTS was emitted */
-	INTAKE_WHOLE,      /* yes, with the wanted window */
+	INTAKE_TAKEN,    /* no: accepted tasks keep all workers; NOTICE_SOURCE_TAKEN was emitted */
+	INTAKE_WHOLE,    /* yes, with the wanted window */
 	INTAKE_NARROWED, /* yes, with a window that is smaller by what was unacked when it began */
 };
 
@@ -54,10 +55,11 @@ struct tasks {
 	mtime up_since;   /* the present channel consumes */
 	mtime full_at;    /* with sessions: in the latest turn that began with a full window */
 	mtime consume_at; /* with sessions: it does not consume again before */
-	uint32_t returns_max; /* of the present channel: see SOURCE_UP */
-	uint64_t deliveries;  /* since the start */
-	uint32_t accepted;    /* deliveries that their workers accepted, and that go on */
-	mtime delivered_at;   /* the latest of them; MTIME_NEVER: none yet */
+	uint32_t returns_max;                /* of the present channel: see SOURCE_UP */
+	uint64_t deliveries;                 /* since the start */
+	mtime delivered_at;                  /* the latest of them; MTIME_NEVER: none yet */
+	uint32_t accepted, accepted_running; /* live ones; those that workers still have */
+	mtime taken_since; /* these are all that workers may have; MTIME_NEVER: they are not */
 };
 
 /* RC_MEMORY. */
@@ -99,9 +101,8 @@ void tasks_accept(struct tasks *, struct delivery *);
 void tasks_worker_gone(struct tasks *, struct pipe *, struct exit_info, struct output *last_output);
 /* A forced stop kills the worker: its tasks go back to the broker. */
 void tasks_cut_short(struct tasks *, struct pipe *);
-/* The same for accepted tasks that have ended, and of which the reply or the dead letter is not
- * confirmed. */
-void tasks_cut_short_unconfirmed(struct tasks *);
+/* The pool ends by a forced stop: emit what is lost of accepted tasks. */
+void tasks_emit_lost(struct tasks *);
 
 /* The pool has the token, or must not run keyed tasks any more. */
 void tasks_on_token_held(struct tasks *, const struct event *);
@@ -121,8 +122,8 @@ void tasks_hand_back_innocents(struct tasks *);
 /* The same, if the pool drains and no delivery can follow. */
 void tasks_hand_back_rest(struct tasks *);
 
-/* The parts of a turn, in this order; dispatch only while pool_stays. */
-void tasks_begin_turn(struct tasks *);
+/* The parts of a turn, in this order; dispatch only while pool_stays. workers: ready ones. */
+void tasks_begin_turn(struct tasks *, uint32_t workers);
 void tasks_judge_soft_limits(struct tasks *);
 void tasks_decide_consuming(struct tasks *, enum worker_supply);
 /* The same for a pool that drains. */
@@ -135,7 +136,7 @@ mtime tasks_deadline(const struct tasks *, enum worker_supply);
 
 /* True: tasks that have ended wait for their redelivery: without it they would run again. */
 bool tasks_await_acks(const struct tasks *);
-/* True: the channel is closed for good. */
+/* True: the channel is closed for good, and nothing is left of accepted tasks. */
 bool tasks_are_closed(const struct tasks *);
 /* True: how much there is to do is known. Messages can come: the source consumes, and the pool is
  * not paused; or no task may start. */

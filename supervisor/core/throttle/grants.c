@@ -67,8 +67,7 @@ static struct member_window *of(struct window *window)
 	return CONTAINER_OF(window, struct member_window, window);
 }
 
-/* With a slow broker it is longer than it ought to be: so much of it is left when the answer comes
- * that the starts can be used. */
+/* A slow broker gets a longer lease: half of it must be left when the answer comes. */
 static mtime lease_of(const struct throttle *throttle)
 {
 	mtime round_trip = throttle->grants->round_trip;
@@ -390,7 +389,7 @@ mtime grants_sent_at(const struct throttle *throttle, uint64_t number)
 
 static void measure(struct grants *grants, mtime now)
 {
-	mtime sample = now - grants->sent_at;
+	mtime sample = mtime_min(now - grants->sent_at, LEASE_MAX);
 	grants->round_trip = mtime_max(sample, (7 * grants->round_trip + sample) / 8);
 }
 
@@ -447,7 +446,8 @@ static void take_late_answer(
 {
 	struct grants *grants = throttle->grants;
 	grants->lost = 0;
-	grants->round_trip = mtime_max(grants->round_trip, now - grants->lost_sent_at);
+	mtime took = mtime_min(now - grants->lost_sent_at, LEASE_MAX);
+	grants->round_trip = mtime_max(grants->round_trip, took);
 	if (grants->facts.leader == 0)
 		grants->facts.leader = answer->leader;
 	for (uint32_t i = 0; answer->leader == grants->facts.leader && i < answer->count; i++) {

@@ -14,7 +14,7 @@
 /* What was granted may be used for one lease after it was asked for. */
 #define LEASE_MIN        (20 * MTIME_MS)
 #define LEASE_MAX        (500 * MTIME_MS)
-#define LEASES_OF_PERIOD 10 /* it is at most this part of the period */
+#define LEASES_OF_PERIOD 10 /* it is this part of the period, unless the broker is slower */
 /* The shortest one of a shared throttle. */
 #define SHARED_PERIOD_MIN (500 * MTIME_MS)
 /* The longest one: that of any throttle. */
@@ -64,7 +64,7 @@ struct throttle_answer {
 	} keys[REQUEST_KEYS_MAX];
 };
 
-/* The longest lease with this period. */
+/* The longest lease with this period, unless the broker is slower. */
 static inline mtime lease_bound(mtime period)
 {
 	return mtime_max(LEASE_MIN, mtime_min(LEASE_MAX, period / LEASES_OF_PERIOD));

@@ -112,6 +112,7 @@ void slots_renew_limits(struct slots *slots, struct slot *slot)
 {
 	uint32_t former = slot->pipe.tasks_max;
 	slots_draw_limits(slots, slot);
+	slots->recycling.next_at = mtime_min(slots->recycling.next_at, slot->old_at);
 	if (pipe_is_spent(&slot->pipe)) {
 		dispatch_slot_limit(slots->dispatch, &slot->pipe, former);
 		if (!slot->due)

@@ -62,6 +62,9 @@
 		"reply is not published (logged once)")                                             \
 	X(NOTICE_REPLY_DROPPED, LOG_WARN,                                                           \
 		"a reply could not be delivered ({reason}) and is dropped; its task is acked")      \
+	X(NOTICE_PARCEL_LOST, LOG_WARN,                                                             \
+		"{parcel} of {task} to queue \"{target}\" was not confirmed before the stop; the "  \
+		"task is accepted, so it is not run again")                                         \
 	X(NOTICE_PARCEL_REFUSED, LOG_WARN,                                                          \
 		"{parcel} of {task} to queue \"{target}\" {what}; the task stays unacked, "         \
 		"publishing again in {span}, then less and less often{advice}")                     \
@@ -74,6 +77,8 @@
 		"worker exceeded its {what} ({span}){culprit}; ending it")                          \
 	X(NOTICE_WORKER_RECYCLED, LOG_INFO, "{recycled}")                                           \
 	X(NOTICE_SOURCE_RESTS, LOG_WARN, "no worker lives: not consuming until one is ready")       \
+	X(NOTICE_SOURCE_TAKEN, LOG_INFO,                                                            \
+		"not consuming: all workers have been busy with accepted tasks for a minute")       \
 	X(NOTICE_SOURCE_RESUMES, LOG_INFO, "a worker is ready: consuming")                          \
 	X(NOTICE_THROTTLE_CLOSES, LOG_INFO,                                                         \
 		"not consuming for {span}: the throttle {what} lets too few tasks start")           \
@@ -316,7 +321,7 @@ static void add_dead_letter(struct line *line)
 static void add_again(struct line *line)
 {
 	line_printf(line, "%s",
-		line->notice->delivery->is_accepted ? "as it is accepted, nobody does it again"
+		line->notice->delivery->is_accepted ? "it is accepted, so it is not run again"
 						    : "the broker delivers it again");
 }
 

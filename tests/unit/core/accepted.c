@@ -124,7 +124,7 @@ START_TEST(a_failure_is_a_dead_letter)
 }
 END_TEST
 
-START_TEST(so_is_a_crash)
+START_TEST(a_crash_is_a_dead_letter)
 {
 	struct rig rig;
 	start_accepted(&rig);
@@ -136,7 +136,7 @@ START_TEST(so_is_a_crash)
 END_TEST
 
 /* Accepted and crashed in one turn: the ack was not sent yet, and goes out all the same. */
-START_TEST(so_is_a_crash_before_the_ack_was_sent)
+START_TEST(a_crash_before_the_ack_was_sent_is_a_dead_letter)
 {
 	struct rig rig;
 	start(&rig, rig_config(1, 1));
@@ -152,12 +152,12 @@ START_TEST(so_is_a_crash_before_the_ack_was_sent)
 }
 END_TEST
 
-START_TEST(and_one_over_the_hard_limit)
+START_TEST(over_the_hard_limit_it_is_a_dead_letter)
 {
 	struct rig rig;
 	start_accepted(&rig);
 	rig_wait(&rig, 60 * MTIME_SECOND);
-	rig_expect(&rig, "term 0.1");
+	ck_assert_ptr_nonnull(strstr(rig.done, "term 0.1"));
 	rig_gone(&rig, 0, 1);
 	ck_assert_ptr_nonnull(strstr(rig.done, "publish 1 dead 1"));
 	ck_assert_int_eq(rig.reason, REASON_TIMED_OUT);
@@ -189,7 +189,7 @@ START_TEST(among_several_open_tasks_it_alone_does_not_run_again)
 END_TEST
 
 /* The broker cannot reject what is acked. */
-START_TEST(with_the_brokers_dead_letters_a_failure_is_only_told)
+START_TEST(with_the_brokers_dead_letters_a_failure_is_only_counted)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -307,7 +307,7 @@ START_TEST(a_forced_stop_ends_it)
 }
 END_TEST
 
-START_TEST(a_forced_stop_also_ends_its_dead_letter)
+START_TEST(a_forced_stop_logs_which_dead_letter_is_lost)
 {
 	struct rig rig;
 	start_accepted(&rig);
@@ -315,8 +315,93 @@ START_TEST(a_forced_stop_also_ends_its_dead_letter)
 	rig_answer(&rig, 0, STATUS_FAILED);
 	rig_forget(&rig);
 	rig_command(&rig, COMMAND_FORCE);
-	rig_expect_told(&rig, "TASK_CUT_SHORT");
+	rig_expect_told(&rig, "");
+	rig_gone(&rig, 0, 1);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.told, "PARCEL_LOST"));
 	rig_end(&rig); /* the sanitizers would find a leak */
+}
+END_TEST
+
+START_TEST(a_reply_that_is_confirmed_during_a_forced_stop_is_not_lost)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	rig_answer_this(&rig, 0, 1, rig_output(STATUS_REPLY, "answers"));
+	rig_command(&rig, COMMAND_FORCE);
+	rig_confirm(&rig, 1);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_gone(&rig, 0, 1);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.told, "PARCEL_LOST"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* ---------- what waits behind them ---------- */
+
+/* Two of two workers have one, for longer than a minute: what waits would be unacked for so long
+ * that the broker takes it back, with all else on the channel. */
+START_TEST(what_waits_behind_long_ones_goes_back)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	config.hard_limit = MTIME_NEVER;
+	rig_begin(&rig, config, 2);
+	accept(&rig, 0);
+	accept(&rig, 1);
+	rig_turn(&rig);
+	rig_deliver(&rig, 3, 3);
+	rig_wait(&rig, 59 * MTIME_SECOND);
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, "rest");
+	rig_expect_told(&rig, "SOURCE_TAKEN");
+	ck_assert(pool_facts(rig.pool).is_taken);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_expect(&rig, "requeue 3");
+	rig_forget(&rig);
+	rig_answer(&rig, 0, STATUS_DONE);
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "consume"));
+	ck_assert_ptr_nonnull(strstr(rig.told, "SOURCE_RESUMES"));
+	ck_assert(!pool_facts(rig.pool).is_taken);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Each of them is short, so what waits has its turn. */
+START_TEST(short_ones_stop_nothing)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_config(1, 1), 1);
+	for (uint64_t tag = 2; tag < 20; tag++) {
+		accept(&rig, 0);
+		rig_wait(&rig, 10 * MTIME_SECOND);
+		rig_deliver(&rig, tag, tag);
+		rig_answer(&rig, 0, STATUS_DONE);
+		rig_turn(&rig);
+	}
+	ck_assert_ptr_null(strstr(rig.told, "SOURCE_TAKEN"));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(one_worker_without_any_is_enough)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	config.hard_limit = MTIME_NEVER;
+	rig_begin(&rig, config, 2);
+	accept(&rig, 0);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_wait(&rig, 10 * MTIME_MINUTE);
+	rig_expect_told(&rig, "");
+	rig_end(&rig);
 }
 END_TEST
 
@@ -344,15 +429,20 @@ static Suite *accepted_suite(void)
 		one_ack_covers_those_before_it, one_behind_others_is_acked_alone,
 		one_that_is_done_in_the_same_turn_is_acked_as_any_other,
 		a_second_time_changes_nothing, its_reply_is_confirmed_before_it_is_done,
-		a_failure_is_a_dead_letter, so_is_a_crash, so_is_a_crash_before_the_ack_was_sent,
-		and_one_over_the_hard_limit, among_several_open_tasks_it_alone_does_not_run_again,
-		with_the_brokers_dead_letters_a_failure_is_only_told);
+		a_failure_is_a_dead_letter, a_crash_is_a_dead_letter,
+		a_crash_before_the_ack_was_sent_is_a_dead_letter,
+		over_the_hard_limit_it_is_a_dead_letter,
+		among_several_open_tasks_it_alone_does_not_run_again,
+		with_the_brokers_dead_letters_a_failure_is_only_counted);
 	UNIT_CASE(suite, "channels", it_outlives_its_channel,
 		one_whose_channel_is_lost_in_the_same_turn_is_an_orphan,
 		an_orphan_cannot_be_accepted);
 	UNIT_CASE(suite, "end", a_drain_waits_for_its_reply,
 		a_pool_whose_channel_is_lost_is_not_quiet_before_that, a_forced_stop_ends_it,
-		a_forced_stop_also_ends_its_dead_letter);
+		a_forced_stop_logs_which_dead_letter_is_lost,
+		a_reply_that_is_confirmed_during_a_forced_stop_is_not_lost);
+	UNIT_CASE(suite, "waits", what_waits_behind_long_ones_goes_back, short_ones_stop_nothing,
+		one_worker_without_any_is_enough);
 	UNIT_CASE(suite, "sessions", in_a_pool_with_sessions_it_is_a_protocol_error);
 	return suite;
 }

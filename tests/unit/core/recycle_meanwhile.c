@@ -287,6 +287,25 @@ START_TEST(a_leaving_worker_that_is_kept_has_the_new_limits)
 }
 END_TEST
 
+/* Nothing else makes the pool look at ages. */
+START_TEST(a_leaving_worker_that_is_kept_has_the_new_age)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.age = 100 * MTIME_MINUTE});
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	rig_scale(&rig, 1);
+	configure(&rig, 1, (struct recycle_limits){.age = 10 * MTIME_MINUTE});
+	rig_wait(&rig, 15 * MTIME_MINUTE); /* the worker that stays is being replaced */
+	rig_scale(&rig, 3);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_turn(&rig);
+	ck_assert_int_eq(pool_slot_facts(rig.pool, 1).due, RECYCLE_AGE);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_drain_replaces_no_worker)
 {
 	struct rig rig;
@@ -361,7 +380,8 @@ static Suite *suite_of_meanwhile(void)
 		a_lower_limit_of_tasks_does_not_end_all_idle_workers,
 		a_worker_over_a_lower_limit_keeps_the_former_one,
 		new_limits_do_not_apply_to_leaving_workers,
-		a_leaving_worker_that_is_kept_has_the_new_limits, a_drain_replaces_no_worker,
+		a_leaving_worker_that_is_kept_has_the_new_limits,
+		a_leaving_worker_that_is_kept_has_the_new_age, a_drain_replaces_no_worker,
 		a_worker_whose_session_is_aborted_stands_in_for_none_that_is_due,
 		a_worker_whose_grace_ends_stands_in_for_none_that_is_due);
 	return suite;

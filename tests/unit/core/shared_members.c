@@ -221,6 +221,27 @@ START_TEST(a_lease_grows_until_answers_come_in_time)
 }
 END_TEST
 
+/* An answer that was read after a suspension says little about the broker. */
+START_TEST(one_very_late_answer_makes_the_lease_long_for_some_answers_only)
+{
+	start_all(1, MTIME_SECOND);
+	run_for(2 * MTIME_SECOND);
+	ck_assert(!start_one(&supervisors[1]));
+	static struct throttle_answer late;
+	late = *ask_leader(&supervisors[1]);
+	now += MTIME_MINUTE;
+	member_on_answer(supervisors[1].member, &late, now);
+	ck_assert_int_eq(member_facts(supervisors[1].member, now).grants.lease, LEASE_MAX);
+	for (int answers = 0; answers < 20; answers++) {
+		uint64_t before = member_facts(supervisors[1].member, now).grants.requests;
+		while (member_facts(supervisors[1].member, now).grants.requests == before)
+			run_for(STEP);
+	}
+	ck_assert_int_le(
+		member_facts(supervisors[1].member, now).grants.lease, lease_bound(MTIME_SECOND));
+}
+END_TEST
+
 /* ---------- starts that came too late ---------- */
 
 /* The process was stopped between its decision and its write. */
@@ -306,6 +327,7 @@ static Suite *members_suite(void)
 	tcase_add_test(all, it_holds_also_if_the_last_one_hands_over);
 	tcase_add_test(all, what_a_late_answer_grants_goes_back);
 	tcase_add_test(all, a_lease_grows_until_answers_come_in_time);
+	tcase_add_test(all, one_very_late_answer_makes_the_lease_long_for_some_answers_only);
 	tcase_add_test(all, late_starts_are_reported_until_one_that_leads_has_heard_of_them);
 	tcase_add_test(all, late_starts_shorten_no_silence);
 	tcase_add_test(all, nobody_is_without_a_leader_because_of_former_requests);

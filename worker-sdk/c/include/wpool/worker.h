@@ -134,9 +134,9 @@ WPOOL_PUBLIC int wpool_hand_back(struct wpool_task *, const void *body, size_t l
 WPOOL_PUBLIC int wpool_reply_header(struct wpool_task *, const char *name, const char *value);
 WPOOL_PUBLIC int wpool_reply_header_integer(struct wpool_task *, const char *name, int64_t value);
 WPOOL_PUBLIC int wpool_progress(struct wpool_task *, const void *note, size_t len);
-/* Have the message acked now, before the task is done: it is never retried, whatever happens.
- * Not in a pool with `session`. A second time changes nothing. Return 0, or -1 with errno:
- * EALREADY, the task has its answer; others as wpool_done. */
+/* Have the message acked before the task is done: it is never retried, whatever happens. Sent or
+ * buffered as an answer is. Not in a pool with `session`. A second time changes nothing. Return 0,
+ * or -1 with errno: EALREADY, the task has its answer; others as wpool_done. */
 WPOOL_PUBLIC int wpool_accept(struct wpool_task *);
 
 #ifdef __cplusplus
