@@ -80,6 +80,15 @@ static void do_facts(struct wpool_task *task, const char *rest)
 	reply_text(task, text);
 }
 
+static void do_attempts(struct wpool_task *task, const char *rest)
+{
+	char text[64];
+	(void)rest;
+	snprintf(
+		text, sizeof text, "%u of %u", wpool_task_attempt(task), wpool_task_attempts(task));
+	reply_text(task, wpool_task_attempts(task) ? text : "not known");
+}
+
 static void do_limit(struct wpool_task *task, const char *rest)
 {
 	(void)rest;
@@ -157,6 +166,7 @@ static const struct action {
 	{"progress", do_progress},
 	{"hand-back", do_hand_back},
 	{"facts", do_facts},
+	{"attempts", do_attempts},
 	{"limit", do_limit},
 	{"size", do_size},
 	{"large", do_large},

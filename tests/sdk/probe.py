@@ -27,6 +27,10 @@ def facts(task, rest):
                      task.headers.get("a", "none"), task.properties.get("message_id", "none")))
 
 
+def attempts(task, rest):
+    return "not known" if task.attempts is None else f"{task.attempt} of {task.attempts}"
+
+
 def limit(task, rest):
     if task.remaining is None:
         return "none"
@@ -145,6 +149,7 @@ DEEDS = {
     "progress": progress,
     "hand-back": lambda task, rest: HandBack(rest, headers={"step": "2"}),
     "facts": facts,
+    "attempts": attempts,
     "limit": limit,
     "size": lambda task, rest: str(len(task.body)),
     "large": lambda task, rest: b"x" * int(rest),

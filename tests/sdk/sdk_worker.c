@@ -43,6 +43,8 @@ static const struct stage_exchange exchanges[] = {
 	{"facts", "", "201 'text,call-7,queue,none,id-1'"},
 	{"facts \xff", "a=b", "201 'bytes,call-7,queue,b,id-1'"},
 	{"facts", "a=;b=c", "201 'text,call-7,queue,,id-1'"},
+	{"attempts", "", "201 '2 of 65535'"},
+	{"attempts", "older=1", "201 'not known'"},
 	{"limit", "", "201 'none'"},
 	{"limit", "TimeoutMilliseconds=-1", "201 'none'"},
 	{"limit", "TimeoutMilliseconds=soon", "201 'none'"},

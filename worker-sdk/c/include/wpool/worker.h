@@ -81,6 +81,12 @@ WPOOL_PUBLIC struct wpool_text wpool_task_session(const struct wpool_task *);
 /* The id that the supervisor gave to this attempt, for log lines; 0: it gave none. */
 WPOOL_PUBLIC uint64_t wpool_task_id(const struct wpool_task *);
 
+/* Which attempt of the message this is, from 1, and how many there are in all (the pool's
+ * `retry.attempts`): when they are equal, or attempt is the larger one, a failure is final. 0: not
+ * known, because the pool has no `properties: true` or the supervisor is an older one. */
+WPOOL_PUBLIC uint32_t wpool_task_attempt(const struct wpool_task *);
+WPOOL_PUBLIC uint32_t wpool_task_attempts(const struct wpool_task *);
+
 /* Return the text of the header of exactly this name. NULL: absent, or not text (pools with
  * `headers: typed`). */
 WPOOL_PUBLIC const char *wpool_task_header(const struct wpool_task *, const char *name);
