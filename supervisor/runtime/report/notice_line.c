@@ -19,6 +19,8 @@
 #define NOTICE_LINES(X)                                                                             \
 	X(NOTICE_TASK_DONE, LOG_DEBUG, "{task} done in {span}")                                     \
 	X(NOTICE_TASK_PROGRESS, LOG_DEBUG, "{task} reports progress ({bytes} bytes)")               \
+	X(NOTICE_TASK_LIMITED, LOG_DEBUG,                                                           \
+		"{task} has a hard limit of {span} now, set by its worker")                         \
 	X(NOTICE_TASK_RETRIED, LOG_WARN, "{task} {outcome}; retrying{delay}")                       \
 	X(NOTICE_TASK_GIVEN_UP, LOG_WARN, "{task} {outcome}; given up, {dead_letter}")              \
 	X(NOTICE_TASK_RENEWED, LOG_WARN,                                                            \
@@ -52,6 +54,9 @@
 		"broker delivers the task again")                                                   \
 	X(NOTICE_TASKS_HELD_UP, LOG_DEBUG,                                                          \
 		"{task} ran for {span}, and {behind} others waited behind it in its worker's pipe") \
+	X(NOTICE_LIMIT_IGNORED, LOG_WARN,                                                           \
+		"a worker sent progress with the header HardLimitMilliseconds, which is ignored: "  \
+		"{what} (logged once)")                                                             \
 	X(NOTICE_REPLY_IGNORED, LOG_WARN,                                                           \
 		"a worker sent status 200 with a ReplyQueueName; the reply is not published (use "  \
 		"201 for that; logged once)")                                                       \
