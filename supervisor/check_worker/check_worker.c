@@ -21,7 +21,7 @@
 #define COMMAND      "check-worker"
 #define WAIT_DEFAULT (10 * MTIME_SECOND)
 #define FILES_MAX    16
-#define ATTEMPTS     3 /* retry.attempts, by default */
+#define ATTEMPTS     3                      /* retry.attempts, by default */
 #define HEADER_BYTES ((uint32_t)128 * 1024) /* of a reply: a frame of RabbitMQ's default size */
 
 static const char help[] =

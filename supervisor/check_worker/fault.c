@@ -182,6 +182,9 @@ const char *fault_cause(enum fault_kind kind)
 		       "cancellation, both answer";
 	case FAULT_LATE_PROGRESS:
 		return "it reports progress behind the answer: wait until what reports has ended";
+	case FAULT_LIMIT:
+		return "the unit is milliseconds: a whole number or its digits, 31536000000 (365 "
+		       "days) at most; the time counts from the begin of the task";
 	case FAULT_LOST:
 		return "two tasks share a variable that each must have for itself, or an error in "
 		       "a handler leaves its task without an answer";

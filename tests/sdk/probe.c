@@ -61,6 +61,20 @@ static void do_progress(struct wpool_task *task, const char *rest)
 	wpool_done(task);
 }
 
+static void do_hard_limit(struct wpool_task *task, const char *rest)
+{
+	if (atoll(rest) > 0)
+		wpool_reply_header(task, "a", "of the answer");
+	if (wpool_set_hard_limit(task, atoll(rest)) < 0)
+		wpool_fail(task, 500);
+	else
+		reply_text(task,
+			wpool_set_hard_limit(task, 0) < 0 &&
+					wpool_set_hard_limit(task, WPOOL_HARD_LIMIT_MAX + 1) < 0
+				? "set"
+				: "also a bad one");
+}
+
 static void do_hand_back(struct wpool_task *task, const char *rest)
 {
 	wpool_reply_header(task, "step", "2");
@@ -164,6 +178,7 @@ static const struct action {
 	{"fail-after", do_fail_after},
 	{"nothing", do_nothing},
 	{"progress", do_progress},
+	{"hard-limit", do_hard_limit},
 	{"hand-back", do_hand_back},
 	{"facts", do_facts},
 	{"attempts", do_attempts},

@@ -22,6 +22,17 @@ def progress(task, rest):
     task.progress(rest)
 
 
+def hard_limit(task, rest):
+    task.set_hard_limit(int(rest) / 1000)
+    for wrong in 0, -1, 31536001, float("nan"), float("inf"), "1", True, None:
+        try:
+            task.set_hard_limit(wrong)
+        except (TypeError, ValueError):
+            continue
+        return "also a bad one"
+    return Reply("set", headers={"a": "of the answer"})
+
+
 def facts(task, rest):
     return ",".join(("text" if task.is_text else "bytes", task.correlation_id, task.queue,
                      task.headers.get("a", "none"), task.properties.get("message_id", "none")))
@@ -147,6 +158,7 @@ DEEDS = {
     "fail-after": lambda task, rest: Fail(503, retry_after_ms=int(rest)),
     "nothing": nothing,
     "progress": progress,
+    "hard-limit": hard_limit,
     "hand-back": lambda task, rest: HandBack(rest, headers={"step": "2"}),
     "facts": facts,
     "attempts": attempts,

@@ -85,6 +85,23 @@ START_TEST(progress_comes_before_the_answer)
 }
 END_TEST
 
+/* Without the headers of the answer, which was set before. */
+START_TEST(a_hard_limit_comes_before_the_answer)
+{
+	struct stage stage;
+	open_probe(&stage, _i);
+	stage_send_text(&stage, "hard-limit 90000", "");
+	ck_assert_str_eq(stage_read(&stage), "-1 HardLimitMilliseconds=90000");
+	ck_assert_str_eq(stage_read(&stage), "201 'set' a=of the answer");
+	stage_send_text(&stage, "hard-limit 31536000000", "");
+	ck_assert_str_eq(stage_read(&stage), "-1 HardLimitMilliseconds=31536000000");
+	ck_assert_str_eq(stage_read(&stage), "201 'set' a=of the answer");
+	stage_send_text(&stage, "hard-limit -1", "");
+	ck_assert_str_eq(stage_read(&stage), "500");
+	stage_quit(&stage);
+}
+END_TEST
+
 START_TEST(tasks_sent_ahead_are_answered_in_order)
 {
 	struct stage stage;
@@ -350,7 +367,8 @@ END_TEST
 static TCase *over_all_forms(void)
 {
 	static const TTest *const *const tests[] = {&each_answer_is_what_the_handler_said,
-		&progress_comes_before_the_answer, &tasks_sent_ahead_are_answered_in_order,
+		&progress_comes_before_the_answer, &a_hard_limit_comes_before_the_answer,
+		&tasks_sent_ahead_are_answered_in_order,
 		&an_answer_is_written_before_the_next_task_begins, &a_task_may_come_byte_by_byte,
 		&large_bodies_pass_both_ways, &signals_disturb_nothing,
 		&the_soft_limit_reaches_the_task_in_hand, &the_soft_limit_may_be_asked_for_twice,

@@ -156,17 +156,12 @@ static struct delivery *blame_hung(struct pipe *pipe, mtime limit, mtime span, m
 /* The worker of a pipe whose first overdue task was answered meanwhile is watched once more. */
 struct delivery *running_judge(struct running *running, mtime limit, mtime span, mtime now)
 {
-	const struct pipe *first_again = NULL;
 	while (running_watch_deadline(running, span) <= now) {
 		struct pipe *pipe =
 			CONTAINER_OF(list_first(&running->watched), struct pipe, watched);
-		if (pipe == first_again) /* with a span of 0 */
-			break;
 		struct delivery *late = blame_hung(pipe, limit, span, now);
 		if (late)
 			return late;
-		if (!first_again)
-			first_again = pipe;
 		list_remove(&pipe->watched);
 		watch_pipe(running, pipe, now);
 	}

@@ -526,10 +526,11 @@ static void end_overdue(struct slots *slots, const struct delivery *delivery)
 }
 
 /* How long a worker of which a task is over the hard limit is watched: for the grace, but a pool
- * with a short limit and a long grace does not wait longer than a task may take. */
+ * with a short limit and a long grace does not wait longer than a task may take. It is never 0: a
+ * worker that is watched once more is watched until a later turn. */
 static mtime watch_span(const struct pool_config *config)
 {
-	return mtime_min(config->grace, config->hard_limit);
+	return mtime_max(mtime_min(config->grace, config->hard_limit), MTIME_MS);
 }
 
 mtime slots_hard_deadline(const struct slots *slots)

@@ -81,9 +81,8 @@ WPOOL_PUBLIC struct wpool_text wpool_task_session(const struct wpool_task *);
 /* The id that the supervisor gave to this attempt, for log lines; 0: it gave none. */
 WPOOL_PUBLIC uint64_t wpool_task_id(const struct wpool_task *);
 
-/* Which attempt of the message this is, from 1, and how many there are in all (the pool's
- * `retry.attempts`): when they are equal, or attempt is the larger one, a failure is final. 0: not
- * known, because the pool has no `properties: true` or the supervisor is an older one. */
+/* Which attempt this is, from 1, and how many there are (`retry.attempts`): in the last, or a later
+ * one, a failure is final. 0: not known (no `properties: true`, or an older supervisor). */
 WPOOL_PUBLIC uint32_t wpool_task_attempt(const struct wpool_task *);
 WPOOL_PUBLIC uint32_t wpool_task_attempts(const struct wpool_task *);
 
@@ -140,6 +139,10 @@ WPOOL_PUBLIC int wpool_hand_back(struct wpool_task *, const void *body, size_t l
 WPOOL_PUBLIC int wpool_reply_header(struct wpool_task *, const char *name, const char *value);
 WPOOL_PUBLIC int wpool_reply_header_integer(struct wpool_task *, const char *name, int64_t value);
 WPOOL_PUBLIC int wpool_progress(struct wpool_task *, const void *note, size_t len);
+/* The same; set how many milliseconds, 1 to 365 days, this attempt may take from its begin until
+ * the worker is ended, in place of the pool's `limits.hard`. An older supervisor ignores it. */
+#define WPOOL_HARD_LIMIT_MAX INT64_C(31536000000)
+WPOOL_PUBLIC int wpool_set_hard_limit(struct wpool_task *, int64_t limit_ms);
 
 #ifdef __cplusplus
 }
