@@ -80,7 +80,6 @@ WPOOL_PUBLIC struct wpool_text wpool_task_session(const struct wpool_task *);
 
 /* The id that the supervisor gave to this attempt, for log lines; 0: it gave none. */
 WPOOL_PUBLIC uint64_t wpool_task_id(const struct wpool_task *);
-
 /* Which attempt this is, from 1, and how many there are (`retry.attempts`): in the last, or a later
  * one, a failure is final. 0: not known (no `properties: true`, or an older supervisor). */
 WPOOL_PUBLIC uint32_t wpool_task_attempt(const struct wpool_task *);
