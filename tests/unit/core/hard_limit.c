@@ -33,10 +33,12 @@ START_TEST(it_replaces_that_of_the_pool)
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 		struct rig rig;
 		rig_begin(&rig, rig_config(1, 1), 1);
+		mtime begun = rig.now;
 		rig_wait(&rig, 10 * MTIME_SECOND);
 		set_limit(&rig, 0, limits[i] / MTIME_MS);
 		rig_expect_told(&rig, "TASK_LIMITED");
 		ck_assert_int_eq(rig.duration, limits[i]);
+		ck_assert_int_eq(pool_deadline(rig.pool), begun + limits[i]);
 		rig_wait(&rig, limits[i] - 10 * MTIME_SECOND - 1);
 		rig_expect(&rig, "");
 		rig_wait(&rig, 1);
