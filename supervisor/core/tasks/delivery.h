@@ -74,8 +74,6 @@ struct delivery {
 	struct link begun;    /* if the hard limit applies to it: in the list by begun_at */
 	mtime begun_at;       /* at the answer before it, or when it was sent */
 	struct timer soft;    /* its soft limit; .at 0: not set yet */
-	mtime hard_limit;     /* of this attempt, set by its worker; 0: the pool's */
-	struct timer hard;    /* if it has its own and is not overdue: when that is over */
 
 	mtime took;          /* ANSWERED: how long its worker took */
 	uint64_t id;         /* of its latest attempt, for its worker; 0: no worker had it */
@@ -90,6 +88,8 @@ struct delivery {
 			    above 0 */
 	size_t size;     /* of bytes */
 	mtime progress_at;
+	mtime hard_limit;  /* of this attempt, set by its worker; 0: the pool's */
+	struct timer hard; /* if it has its own and is not overdue: when that is over */
 
 	/* from the broker */
 	uint32_t returns; /* x-delivery-count; 0 where the queue does not count */

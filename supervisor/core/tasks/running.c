@@ -33,6 +33,12 @@ void running_begin(struct running *running, struct delivery *delivery, mtime now
 	running->begun_sum += (uint64_t)now;
 }
 
+/* Of a task that is not overdue. Where no worker sets a limit, tasks are not looked at. */
+static bool has_own_limit(const struct running *running, const struct delivery *delivery)
+{
+	return running->hard.count > 0 && delivery->hard_limit;
+}
+
 /* The task is not the longest any more: the next one that began and has no limit of its own is.
  * This only moves forward, so each task is passed once. */
 static void pass_longest(struct running *running, const struct delivery *delivery)
@@ -41,7 +47,7 @@ static void pass_longest(struct running *running, const struct delivery *deliver
 		return;
 	do
 		running->longest = task_at(running, running->longest->begun.next);
-	while (running->longest && running->longest->hard_limit);
+	while (running->longest && has_own_limit(running, running->longest));
 }
 
 void running_end(struct running *running, struct delivery *delivery)
@@ -52,7 +58,7 @@ void running_end(struct running *running, struct delivery *delivery)
 	pass_longest(running, delivery);
 	list_remove(&delivery->begun);
 	timers_set(&running->soft, &delivery->soft, MTIME_NEVER);
-	if (delivery->hard_limit) {
+	if (delivery->is_overdue || has_own_limit(running, delivery)) {
 		timers_set(&running->hard, &delivery->hard, MTIME_NEVER);
 		delivery->hard_limit = 0;
 	}
@@ -114,8 +120,7 @@ void running_overdue(struct running *running, struct delivery *delivery, mtime n
 {
 	pass_longest(running, delivery);
 	list_remove(&delivery->begun);
-	if (delivery->hard_limit)
-		timers_set(&running->hard, &delivery->hard, MTIME_NEVER);
+	timers_set(&running->hard, &delivery->hard, MTIME_NEVER);
 	delivery->is_overdue = true;
 	if (delivery->pipe->overdue++ == 0)
 		watch_pipe(running, delivery->pipe, now);
