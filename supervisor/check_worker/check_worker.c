@@ -21,6 +21,7 @@
 #define COMMAND      "check-worker"
 #define WAIT_DEFAULT (10 * MTIME_SECOND)
 #define FILES_MAX    16
+#define ATTEMPTS     3                      /* retry.attempts, by default */
 #define HEADER_BYTES ((uint32_t)128 * 1024) /* of a reply: a frame of RabbitMQ's default size */
 
 static const char help[] =
@@ -319,12 +320,14 @@ static void configure(struct check_worker *c)
 	struct workers_config *config = &c->setup.config;
 	bool is_corefx = config->pipe == PIPE_COREFX;
 	config->pool = COMMAND;
+	config->workers = 1;
 	config->passed = passed;
 	config->secrets = &c->config.secrets;
 	config->descriptors = &c->setup.tools.descriptors;
 	config->task.frame_limit = TASK_FRAME_MAX;
 	config->task.queue = TEXT("check");
 	config->task.has_id = !is_corefx;
+	config->task.attempts = ATTEMPTS;
 	config->answer = (struct answer_limits){.header_bytes = HEADER_BYTES,
 		.body_bytes = TASK_BODY_MAX,
 		.bare_str_is_failure = is_corefx};

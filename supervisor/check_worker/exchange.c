@@ -104,6 +104,10 @@ bool exchange_take(struct exchange *exchange, const struct output *output, struc
 		task = &exchange->tasks[exchange->oldest];
 	if (ret_fault->kind != FAULT_NONE)
 		return false;
+	if (output->hard_limit_ms == 0)
+		return fault_set(ret_fault, FAULT_LIMIT, whole,
+			"progress with a HardLimitMilliseconds that is no number from 1 to %lld",
+			(long long)OUTPUT_HARD_LIMIT_MAX);
 	if (!output_ends_task(output))
 		exchange->progress++;
 	else if (task)

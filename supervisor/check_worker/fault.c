@@ -159,8 +159,7 @@ const char *fault_cause(enum fault_kind kind)
 	case FAULT_BAD_OUTPUT:
 		return "the bytes of the frame are not one MessagePack map";
 	case FAULT_UNPUBLISHABLE:
-		return "AMQP cannot carry this reply: a name over 255 bytes, too many headers, or "
-		       "a body over 16 MiB";
+		return "AMQP cannot carry this reply: a name over 255 bytes, too many headers, or a body over 16 MiB";
 	case FAULT_NO_TASK:
 		return "it answers a task twice, or sends an output when no task is open";
 	case FAULT_FAILED_TASK:
@@ -169,8 +168,7 @@ const char *fault_cause(enum fault_kind kind)
 		return "it works on several tasks at once or collects answers; one task at a time, "
 		       "in the order in which they came";
 	case FAULT_ID_MISSING:
-		return "above concurrency 1 every output has the key \"7\" with the id of its task, "
-		       "progress too";
+		return "above concurrency 1 every output has the key \"7\" with the id of its task, progress too";
 	case FAULT_ID_UNKNOWN:
 		return "it changes the id, makes one of its own, or sends one output too many; "
 		       "\"7\" of an output is \"7\" of its task";
@@ -182,6 +180,8 @@ const char *fault_cause(enum fault_kind kind)
 		       "cancellation, both answer";
 	case FAULT_LATE_PROGRESS:
 		return "it reports progress behind the answer: wait until what reports has ended";
+	case FAULT_LIMIT:
+		return "the unit is milliseconds: a whole number or its digits, at most 365 days";
 	case FAULT_LOST:
 		return "two tasks share a variable that each must have for itself, or an error in "
 		       "a handler leaves its task without an answer";

@@ -32,6 +32,7 @@
 	X(FAULT_ID_EARLIER, "id-of-another-worker")                                                \
 	X(FAULT_TWICE, "answered-twice")                                                           \
 	X(FAULT_LATE_PROGRESS, "progress-after-answer")                                            \
+	X(FAULT_LIMIT, "bad-hard-limit")                                                           \
 	X(FAULT_LOST, "lost-task") /* others that were sent with it are answered */                \
 	X(FAULT_MIXED, "mixed-answers")                                                            \
 	X(FAULT_OTHERS, "cancels-others")                                                          \

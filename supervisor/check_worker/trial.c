@@ -138,10 +138,10 @@ static void describe(const struct subject *subject, char *ret, size_t size)
 /* It has one cause wherever it is found, so that a second finding shows nothing new. */
 static bool is_found_once(enum fault_kind kind)
 {
-	return FAULT_BIT(kind) &
-	       (FAULT_BIT(FAULT_STAYS) | FAULT_BIT(FAULT_ENDLESS) | FAULT_BIT(FAULT_ID_MISSING) |
-		       FAULT_BIT(FAULT_ID_UNKNOWN) | FAULT_BIT(FAULT_ID_EARLIER) |
-		       FAULT_BIT(FAULT_TWICE) | FAULT_BIT(FAULT_LATE_PROGRESS));
+	return FAULT_BIT(kind) & (FAULT_BIT(FAULT_STAYS) | FAULT_BIT(FAULT_ENDLESS) |
+					 FAULT_BIT(FAULT_ID_MISSING) | FAULT_BIT(FAULT_ID_UNKNOWN) |
+					 FAULT_BIT(FAULT_ID_EARLIER) | FAULT_BIT(FAULT_TWICE) |
+					 FAULT_BIT(FAULT_LATE_PROGRESS) | FAULT_BIT(FAULT_LIMIT));
 }
 
 static void judge_fault(struct play *play, struct result *ret)

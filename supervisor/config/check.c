@@ -108,10 +108,11 @@ static void check_limits(struct draft *draft, struct config_pool *pool)
 /* The value may be a secret, and so may text in the place of the name: neither is repeated. */
 static void check_environment(struct draft *draft, const struct config_pool *pool)
 {
+	static const char *const own[] = {"WPOOL_WORKER", "WPOOL_POOL", "WPOOL_SLOT",
+		"WPOOL_WORKERS", "WPOOL_CONCURRENCY", NULL};
+
 	for (char **pair = pool->env; pair && *pair; pair++)
-		if (!environment_is_name(name_of(*pair)) ||
-			text_is(name_of(*pair), TEXT("WPOOL_WORKER")) ||
-			text_is(name_of(*pair), TEXT("WPOOL_CONCURRENCY")))
+		if (!environment_is_name(name_of(*pair)) || own[text_index(name_of(*pair), own)])
 			problems_add(draft->problems, draft_place(draft, "env"),
 				"%senv has an invalid name, or one that wpool sets itself; a name has "
 				"letters, digits and '_' and does not begin with a digit",

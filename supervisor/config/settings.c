@@ -76,7 +76,8 @@ static const struct setting root_settings[] = {
 		.variable = "WPOOL_DRAIN",
 		.reload = SETTING_LIVE,
 		.help = "The deadline of a graceful stop: tasks that are not done by then are cut "
-			"short and go back to the broker (accepted ones are lost). What ends wpool after a time of its own, "
+			"short and go back to the broker (accepted ones are lost). Limits that workers "
+			"set for their tasks do not count. What ends wpool after a time of its own, "
 			"such as a container's grace period, must wait for longer."},
 	{.key = "log.level",
 		.type = SETTING_CHOICE,
@@ -519,7 +520,9 @@ static const struct setting pool_settings[] = {
 		.variable = "WPOOL_LIMITS_HARD",
 		.reload = SETTING_LIVE,
 		.help = "How long one task may take before its worker is killed and the attempt "
-			"has failed. Keep it below the broker's acknowledgement timeout (30min)."},
+			"has failed, unless the worker sets another limit for the task in hand "
+			"(PROTOCOL.md, section 9). Keep it below the broker's acknowledgement "
+			"timeout (30min)."},
 	{.key = "limits.boot",
 		.type = SETTING_DURATION,
 		.offset = POOL(limits.boot),

@@ -22,6 +22,9 @@ static const char *const address_parts[] = {"RABBITMQ_HOSTNAME", "RABBITMQ_PORT"
 /* Set by wpool itself: for the workers of another wpool, and in tests of crashes. */
 static const char *const others[] = {"WPOOL_WORKER", "WPOOL_CONCURRENCY", "WPOOL_CRASH_AT", NULL};
 
+/* Set only beside WPOOL_WORKER. Without it they are likely meant as settings. */
+static const char *const place_names[] = {"WPOOL_POOL", "WPOOL_SLOT", "WPOOL_WORKERS", NULL};
+
 /* A setting by its variable. */
 struct use {
 	const struct setting *setting; /* NULL: none has it */
@@ -114,6 +117,14 @@ static void append_of_address(const struct variable_uses *uses, struct text name
 		append_place(out, file, "broker.password_file");
 }
 
+/* True: wpool set it, for its workers or in a test. */
+static bool is_from_wpool(const struct variable_uses *uses, struct text name)
+{
+	return others[text_index(name, others)] ||
+	       (place_names[text_index(name, place_names)] &&
+		       environment_value(uses->environment, "WPOOL_WORKER"));
+}
+
 /* Append why the variable has no effect; nothing if it has one, or is not ours. */
 static void append_reason(const struct variable_uses *uses, struct text name, struct buf *out)
 {
@@ -125,7 +136,7 @@ static void append_reason(const struct variable_uses *uses, struct text name, st
 			append_place(out, draft_given(uses->root, "broker.url"), "broker.url");
 	} else if (address_parts[text_index(name, address_parts)]) {
 		append_of_address(uses, name, out);
-	} else if (!text_starts(name, prefix) || others[text_index(name, others)]) {
+	} else if (!text_starts(name, prefix) || is_from_wpool(uses, name)) {
 		return;
 	} else if (use.setting) {
 		append_of_setting(uses, &use, out);

@@ -345,9 +345,30 @@ static void audit_slots(const struct pool *pool, const struct ledger_counts *cou
 	audit_timers(timers);
 }
 
+static void audit_hard_limits(const struct running *running)
+{
+	const struct delivery *longest = NULL;
+	uint32_t own = 0;
+	for
+		EACH(link, &running->begun)
+		{
+			const struct delivery *delivery =
+				CONTAINER_OF(link, struct delivery, begun);
+			if (!longest && !delivery->hard_limit)
+				longest = delivery;
+			own += delivery->hard_limit > 0;
+			assert(!delivery->hard_limit ||
+				delivery->hard.at ==
+					mtime_after(delivery->begun_at, delivery->hard_limit));
+		}
+	assert(longest == running->longest && own == running->hard.count);
+	audit_timers(&running->hard);
+}
+
 static void audit_running(const struct running *running)
 {
 	mtime since = INT64_MIN;
+	audit_hard_limits(running);
 	for
 		EACH(link, &running->begun)
 		{

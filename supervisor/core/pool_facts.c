@@ -66,6 +66,11 @@ struct pool_facts pool_facts(const struct pool *pool)
 	};
 }
 
+uint16_t pool_wanted(const struct pool *pool)
+{
+	return pool->slots.wanted;
+}
+
 struct pool_unacked pool_unacked(const struct pool *pool)
 {
 	const struct source *source = &pool->tasks.source;

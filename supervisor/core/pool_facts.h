@@ -92,6 +92,8 @@ struct slot_facts {
 };
 
 struct pool_facts pool_facts(const struct pool *);
+/* How many workers it wants; also from within an effect. */
+uint16_t pool_wanted(const struct pool *);
 struct pool_unacked pool_unacked(const struct pool *);
 /* O(slots). */
 struct slot_counts pool_slot_counts(const struct pool *);

@@ -16,6 +16,7 @@ struct answer {
 	int64_t status;
 	uint64_t task_id;
 	int64_t retry_after_ms;
+	int64_t hard_limit_ms;
 	bool invalid;               /* it cannot be published */
 	struct answer_fault *fault; /* borrowed; .what NULL: none */
 };
@@ -189,8 +190,8 @@ static void read_frame(struct answer *answer, struct text frame, bool bare_str_i
 		refuse_without_status(answer, at, &head);
 }
 
-/* A number of any type, or its digits as text; -1: none that is valid. */
-static int64_t read_retry_after(const uint8_t *at, const uint8_t *end)
+/* A number of milliseconds of any type, or its digits as text; -1: none that is valid. */
+static int64_t read_span(const uint8_t *at, const uint8_t *end)
 {
 	struct wire_value value;
 	uint64_t number;
@@ -205,10 +206,18 @@ static int64_t read_retry_after(const uint8_t *at, const uint8_t *end)
 	return -1;
 }
 
+static int64_t read_hard_limit(const uint8_t *at, const uint8_t *end)
+{
+	int64_t limit = read_span(at, end);
+	return limit > 0 && limit <= OUTPUT_HARD_LIMIT_MAX ? limit : 0;
+}
+
 static void read_header(struct answer *answer, struct value_reader *reader, struct text key)
 {
 	if (text_is(key, HEADER_RETRY_AFTER))
-		answer->retry_after_ms = read_retry_after(reader->at, reader->end);
+		answer->retry_after_ms = read_span(reader->at, reader->end);
+	if (answer->status == STATUS_PROGRESS && text_is(key, HEADER_HARD_LIMIT))
+		answer->hard_limit_ms = read_hard_limit(reader->at, reader->end);
 	if (text_is(key, HEADER_CONTENT_TYPE)) {
 		/* In AMQP this is a property; it is not repeated as a header. */
 		const uint8_t *peek = reader->at;
@@ -271,6 +280,7 @@ static struct output *output_of(const struct answer *answer, struct text headers
 	output->content_type = keep(&at, answer->content_type);
 	output->invalid = answer->invalid ? REASON_REPLY_INVALID : REASON_NONE;
 	output->retry_after_ms = answer->retry_after_ms;
+	output->hard_limit_ms = answer->hard_limit_ms;
 	struct table_field timeout;
 	if (output->reply_queue.len > 0 && table_find(output->headers, HEADER_TIMEOUT, &timeout))
 		output->soft_ms = task_read_timeout(&timeout);
@@ -282,7 +292,7 @@ enum rc answer_read(struct text frame, const struct answer_limits *limits, struc
 {
 	struct answer_fault fault; /* not cleared: most answers have none */
 	fault.what = NULL;
-	struct answer answer = {.retry_after_ms = -1, .fault = &fault};
+	struct answer answer = {.retry_after_ms = -1, .hard_limit_ms = -1, .fault = &fault};
 	read_frame(&answer, frame, limits->bare_str_is_failure);
 	if (fault.what) {
 		fault.task_id = answer.task_id;

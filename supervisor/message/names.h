@@ -27,6 +27,7 @@
 #define HEADER_CUT            TEXT("x-wpool-cut")
 #define HEADER_CONTENT_TYPE   TEXT("content-type")
 #define HEADER_RETRY_AFTER    TEXT("RetryAfterMilliseconds")
+#define HEADER_HARD_LIMIT     TEXT("HardLimitMilliseconds")
 #define HEADER_REFUSAL_STATUS TEXT("Status")
 #define HEADER_TIMEOUT        TEXT("TimeoutMilliseconds")
 #define HEADER_TRACEPARENT    TEXT("traceparent")

@@ -269,7 +269,7 @@ static const struct {
 
 static size_t count_properties(const struct properties *properties, bool has_deadline)
 {
-	size_t count = 4; /* exchange, routing_key, redelivered, attempt */
+	size_t count = 5; /* exchange, routing_key, redelivered, attempt, attempts */
 	for (size_t i = 0; i < TEXT_PROPERTIES; i++)
 		count += properties_has(properties, text_properties[i].property);
 	count += properties_has(properties, PROPERTY_TIMESTAMP);
@@ -278,7 +278,7 @@ static size_t count_properties(const struct properties *properties, bool has_dea
 }
 
 static void pack_properties(msgpack_packer *packer, const struct delivery *delivery,
-	uint16_t attempt, int64_t deadline_ms)
+	const struct task_options *options, uint16_t attempt, int64_t deadline_ms)
 {
 	struct properties properties;
 	if (properties_parse(delivery->properties, &properties) != RC_OK)
@@ -305,6 +305,7 @@ static void pack_properties(msgpack_packer *packer, const struct delivery *deliv
 	else
 		msgpack_pack_false(packer);
 	pack_number(packer, "attempt", attempt);
+	pack_number(packer, "attempts", options->attempts);
 	if (deadline_ms > 0)
 		pack_number(packer, "deadline_ms", (uint64_t)deadline_ms);
 }
@@ -395,7 +396,7 @@ enum rc task_write(const struct delivery *delivery, const struct task_options *o
 	pack_task(&packer, delivery, options, &body);
 	if (options->properties) {
 		pack_key(&packer, "6");
-		pack_properties(&packer, delivery, attempt, deadline_ms);
+		pack_properties(&packer, delivery, options, attempt, deadline_ms);
 	}
 	if (has_id(delivery, options))
 		pack_number(&packer, "7", delivery->id);

@@ -18,6 +18,7 @@ struct task_options {
 	bool has_id;        /* with "7", the delivery's id, unless that is 0 */
 	size_t frame_limit; /* bytes of a frame without its length */
 	int64_t soft_ms;    /* TimeoutMilliseconds of a task without that header; 0: none */
+	uint16_t attempts;  /* of a task in all, for its properties */
 	struct text queue;  /* the pool's: OriginalQueueName */
 };
 

@@ -59,6 +59,8 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 {
 	struct pool_runtime *runtime = io;
 
+	if (request == SLOT_SPAWN)
+		runtime->workers_config.workers = pool_wanted(runtime->pool);
 	workers_request(runtime->workers, slot, life, request);
 }
 

@@ -202,6 +202,7 @@ struct workers_config pool_runtime_workers_config(const struct config_pool *conf
 				.has_id = config->pipe != PIPE_COREFX,
 				.frame_limit = (size_t)config->max_body + FRAME_MARGIN,
 				.soft_ms = milliseconds(config->limits.soft),
+				.attempts = (uint16_t)config->retry.attempts,
 				.queue = text_from(config->queue),
 			},
 		.answer =

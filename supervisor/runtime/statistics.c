@@ -71,6 +71,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 		break;
 	case NOTICE_TASK_PROGRESS:
 	case NOTICE_TASK_ACCEPTED:
+	case NOTICE_TASK_LIMITED:
 	case NOTICE_TASK_RENEWED:
 	case NOTICE_TASK_POSTPONED:
 	case NOTICE_TASK_REFUSED:
@@ -82,6 +83,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_WINDOW_KEPT:
 	case NOTICE_TASK_UNSTARTED:
 	case NOTICE_TASK_CUT_SHORT:
+	case NOTICE_LIMIT_IGNORED:
 	case NOTICE_REPLY_IGNORED:
 	case NOTICE_NO_REPLY_TO:
 	case NOTICE_PARCEL_REFUSED:

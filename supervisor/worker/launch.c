@@ -16,7 +16,7 @@ static bool spawn(const struct launch *launch, struct spawned *ret, struct exit_
 	char file[WORKER_PIPE_FILE_BYTES], mark[MARK_SIZE];
 	worker_pipe_file(launch->pipe, file);
 	mark_write(mark, strays_run(launch->strays), launch->life->number);
-	char **environment = worker_environment_new(config, mark);
+	char **environment = worker_environment_new(config, launch->slot, mark);
 	if (!environment) {
 		*ret_failure = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
 		return false;

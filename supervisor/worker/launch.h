@@ -13,6 +13,7 @@
 /* All borrowed for the call; the reaper keeps on_exit and ctx until the process has ended. */
 struct launch {
 	const struct workers_config *config;
+	uint16_t slot;
 	struct reaper *reaper;
 	struct guard *guard;
 	struct rundir *rundir;

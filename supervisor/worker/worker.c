@@ -625,6 +625,7 @@ static bool launch(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	const struct launch request = {.config = workers->config,
+		.slot = worker->slot,
 		.reaper = workers->reaper,
 		.guard = workers->guard,
 		.rundir = workers->rundir,

@@ -8,7 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONCURRENCY_SIZE (sizeof CONCURRENCY_NAME + 1 + TEXT_DECIMAL_MAX)
+/* What a worker knows of its place, as entries one behind the other. check.c and warnings.c of
+ * config have the names. */
+#define PLACE_ENTRIES 4
+#define PLACE_SIZE                                                                                 \
+	(sizeof "WPOOL_SLOT=WPOOL_WORKERS=WPOOL_CONCURRENCY=WPOOL_POOL=" +                         \
+		3 * (TEXT_DECIMAL_MAX + 1) + 1)
 
 struct list {
 	char **entries;
@@ -66,17 +71,31 @@ static bool is_passed(const struct workers_config *config, const char *entry)
 	return !config->passed;
 }
 
-char **worker_environment_new(const struct workers_config *config, char *mark)
+/* text: of PLACE_SIZE and the length of the pool's name. */
+static void add_place(
+	struct list *list, const struct workers_config *config, uint16_t slot, char *text)
+{
+	static const char *const names[] = {"WPOOL_SLOT", "WPOOL_WORKERS", "WPOOL_CONCURRENCY"};
+	const unsigned numbers[] = {slot, config->workers, config->concurrency};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		int len = sprintf(text, "%s=%u", names[i], numbers[i]);
+		add_entry(list, text);
+		text += len + 1;
+	}
+	sprintf(text, "WPOOL_POOL=%s", config->pool);
+	add_entry(list, text);
+}
+
+char **worker_environment_new(const struct workers_config *config, uint16_t slot, char *mark)
 {
 	char *const *users = config->rights ? config->rights->variables : NULL;
 	struct list list = {0};
-	/* And TMPDIR, the concurrency, the mark and NULL. */
-	size_t size = count_of(environ) + count_of(users) + count_of(config->variables) + 4;
-	list.entries = calloc(1, size * sizeof *list.entries + CONCURRENCY_SIZE);
+	/* And TMPDIR, the mark and NULL. */
+	size_t size = count_of(environ) + count_of(users) + count_of(config->variables) +
+		      PLACE_ENTRIES + 3;
+	list.entries = calloc(1, size * sizeof *list.entries + PLACE_SIZE + strlen(config->pool));
 	if (!list.entries)
 		return NULL;
-	char *concurrency = (char *)(list.entries + size);
-	snprintf(concurrency, CONCURRENCY_SIZE, CONCURRENCY_NAME "=%u", config->concurrency);
 	for (char **entry = environ; *entry; entry++)
 		if (is_passed(config, *entry))
 			list.entries[list.count++] = *entry;
@@ -84,7 +103,7 @@ char **worker_environment_new(const struct workers_config *config, char *mark)
 	add_entries(&list, config->variables);
 	if (config->pipe == PIPE_COREFX) /* where such workers look for their pipe */
 		add_entry(&list, (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER);
-	add_entry(&list, concurrency);
+	add_place(&list, config, slot, (char *)(list.entries + size));
 	add_entry(&list, mark);
 	return list.entries;
 }

@@ -4,13 +4,11 @@
 
 #include "worker/workers.h"
 
-/* The variable that has the number of tasks that are open at once in a worker. */
-#define CONCURRENCY_NAME "WPOOL_CONCURRENCY"
-
 /* Make the environment: our own variables that are passed on, those of the user, of the
- * configuration and of the form of pipe, the concurrency, and the mark. A later one replaces an
- * earlier one of the same name. NULL-terminated; the caller owns the array; its strings are
- * borrowed, or are freed with it. NULL: out of memory. */
-char **worker_environment_new(const struct workers_config *, char *mark);
+ * configuration and of the form of pipe, what the worker knows of its place (WPOOL_POOL,
+ * WPOOL_SLOT, WPOOL_WORKERS, WPOOL_CONCURRENCY), and the mark. A later one replaces an earlier one
+ * of the same name. NULL-terminated; the caller owns the array; its strings are borrowed, or are
+ * freed with it. NULL: out of memory. */
+char **worker_environment_new(const struct workers_config *, uint16_t slot, char *mark);
 
 #endif

@@ -25,7 +25,7 @@ struct strays;
 struct workers_config {
 	const char *pool; /* name; borrowed until workers_free, like all pointers here */
 	char *const *command;
-	uint16_t workers;     /* at first */
+	uint16_t workers;     /* that the pool wants now, for their environment */
 	uint16_t concurrency; /* open tasks in one worker, from 1; above 1 a request names its task
 			       */
 	enum pipe_form pipe;

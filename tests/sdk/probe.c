@@ -70,6 +70,20 @@ static void do_progress(struct wpool_task *task, const char *rest)
 	wpool_done(task);
 }
 
+static void do_hard_limit(struct wpool_task *task, const char *rest)
+{
+	if (atoll(rest) > 0)
+		wpool_reply_header(task, "a", "of the answer");
+	if (wpool_set_hard_limit(task, atoll(rest)) < 0)
+		wpool_fail(task, 500);
+	else
+		reply_text(task,
+			wpool_set_hard_limit(task, 0) < 0 &&
+					wpool_set_hard_limit(task, WPOOL_HARD_LIMIT_MAX + 1) < 0
+				? "set"
+				: "also a bad one");
+}
+
 static void do_hand_back(struct wpool_task *task, const char *rest)
 {
 	wpool_reply_header(task, "step", "2");
@@ -87,6 +101,15 @@ static void do_facts(struct wpool_task *task, const char *rest)
 		wpool_task_body_is_text(task) ? "text" : "bytes", wpool_task_correlation_id(task),
 		wpool_task_queue(task), a ? a : "none", has_id ? id.text.data : "none");
 	reply_text(task, text);
+}
+
+static void do_attempts(struct wpool_task *task, const char *rest)
+{
+	char text[64];
+	(void)rest;
+	snprintf(
+		text, sizeof text, "%u of %u", wpool_task_attempt(task), wpool_task_attempts(task));
+	reply_text(task, wpool_task_attempts(task) ? text : "not known");
 }
 
 static void do_limit(struct wpool_task *task, const char *rest)
@@ -165,8 +188,10 @@ static const struct action {
 	{"nothing", do_nothing},
 	{"accept", do_accept},
 	{"progress", do_progress},
+	{"hard-limit", do_hard_limit},
 	{"hand-back", do_hand_back},
 	{"facts", do_facts},
+	{"attempts", do_attempts},
 	{"limit", do_limit},
 	{"size", do_size},
 	{"large", do_large},

@@ -26,9 +26,24 @@ def progress(task, rest):
     task.progress(rest)
 
 
+def hard_limit(task, rest):
+    task.set_hard_limit(int(rest) / 1000)
+    for wrong in 0, -1, 31536001, float("nan"), float("inf"), "1", True, None:
+        try:
+            task.set_hard_limit(wrong)
+        except (TypeError, ValueError):
+            continue
+        return "also a bad one"
+    return Reply("set", headers={"a": "of the answer"})
+
+
 def facts(task, rest):
     return ",".join(("text" if task.is_text else "bytes", task.correlation_id, task.queue,
                      task.headers.get("a", "none"), task.properties.get("message_id", "none")))
+
+
+def attempts(task, rest):
+    return "not known" if task.attempts is None else f"{task.attempt} of {task.attempts}"
 
 
 def limit(task, rest):
@@ -148,8 +163,10 @@ DEEDS = {
     "nothing": nothing,
     "accept": accept,
     "progress": progress,
+    "hard-limit": hard_limit,
     "hand-back": lambda task, rest: HandBack(rest, headers={"step": "2"}),
     "facts": facts,
+    "attempts": attempts,
     "limit": limit,
     "size": lambda task, rest: str(len(task.body)),
     "large": lambda task, rest: b"x" * int(rest),

@@ -43,6 +43,8 @@ static const struct stage_exchange exchanges[] = {
 	{"facts", "", "201 'text,call-7,queue,none,id-1'"},
 	{"facts \xff", "a=b", "201 'bytes,call-7,queue,b,id-1'"},
 	{"facts", "a=;b=c", "201 'text,call-7,queue,,id-1'"},
+	{"attempts", "", "201 '2 of 65535'"},
+	{"attempts", "older=1", "201 'not known'"},
 	{"limit", "", "201 'none'"},
 	{"limit", "TimeoutMilliseconds=-1", "201 'none'"},
 	{"limit", "TimeoutMilliseconds=soon", "201 'none'"},
@@ -90,6 +92,23 @@ START_TEST(a_task_is_accepted_before_the_answer)
 	stage_send_text(&stage, "accept", "");
 	ck_assert_str_eq(stage_read(&stage), "-2");
 	ck_assert_str_eq(stage_read(&stage), "200");
+	stage_quit(&stage);
+}
+END_TEST
+
+/* Without the headers of the answer, which was set before. */
+START_TEST(a_hard_limit_comes_before_the_answer)
+{
+	struct stage stage;
+	open_probe(&stage, _i);
+	stage_send_text(&stage, "hard-limit 90000", "");
+	ck_assert_str_eq(stage_read(&stage), "-1 HardLimitMilliseconds=90000");
+	ck_assert_str_eq(stage_read(&stage), "201 'set' a=of the answer");
+	stage_send_text(&stage, "hard-limit 31536000000", "");
+	ck_assert_str_eq(stage_read(&stage), "-1 HardLimitMilliseconds=31536000000");
+	ck_assert_str_eq(stage_read(&stage), "201 'set' a=of the answer");
+	stage_send_text(&stage, "hard-limit -1", "");
+	ck_assert_str_eq(stage_read(&stage), "500");
 	stage_quit(&stage);
 }
 END_TEST
@@ -360,7 +379,7 @@ static TCase *over_all_forms(void)
 {
 	static const TTest *const *const tests[] = {&each_answer_is_what_the_handler_said,
 		&progress_comes_before_the_answer, &a_task_is_accepted_before_the_answer,
-		&tasks_sent_ahead_are_answered_in_order,
+		&a_hard_limit_comes_before_the_answer, &tasks_sent_ahead_are_answered_in_order,
 		&an_answer_is_written_before_the_next_task_begins, &a_task_may_come_byte_by_byte,
 		&large_bodies_pass_both_ways, &signals_disturb_nothing,
 		&the_soft_limit_reaches_the_task_in_hand, &the_soft_limit_may_be_asked_for_twice,

@@ -189,6 +189,23 @@ static void pack_headers(msgpack_packer *packer, const char *headers)
 }
 
 #define SESSION_HEADER "session="
+#define OLDER_HEADER   "older=" /* as a supervisor that does not say how many attempts there are */
+
+static void pack_properties(msgpack_packer *packer, bool is_older)
+{
+	msgpack_pack_map(packer, is_older ? 2 : 4);
+	pack_text(packer, "message_id", 10);
+	pack_text(packer, "id-1", 4);
+	pack_text(packer, "nested", 6);
+	msgpack_pack_array(packer, 1);
+	pack_text(packer, "x", 1);
+	if (is_older)
+		return;
+	pack_text(packer, "attempt", 7);
+	msgpack_pack_int(packer, 2);
+	pack_text(packer, "attempts", 8);
+	msgpack_pack_int(packer, 65535);
+}
 
 /* With a nested property and a key of a later version, which workers must pass over. */
 static void pack_task(msgpack_packer *packer, unsigned long long id, const char *body, size_t len,
@@ -213,12 +230,7 @@ static void pack_task(msgpack_packer *packer, unsigned long long id, const char 
 		pack_text(packer, headers + key, strcspn(headers + key, ";"));
 	}
 	pack_text(packer, "6", 1);
-	msgpack_pack_map(packer, 2);
-	pack_text(packer, "message_id", 10);
-	pack_text(packer, "id-1", 4);
-	pack_text(packer, "nested", 6);
-	msgpack_pack_array(packer, 1);
-	pack_text(packer, "x", 1);
+	pack_properties(packer, strncmp(headers, OLDER_HEADER, strlen(OLDER_HEADER)) == 0);
 	if (id) {
 		pack_text(packer, "7", 1);
 		msgpack_pack_uint64(packer, id);

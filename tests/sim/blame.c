@@ -136,6 +136,22 @@ static bool is_open_to_judgement(const struct worker *worker)
 	return worker->phase == WORKER_RUNNING && worker->count > 0 && !worker->is_judged;
 }
 
+/* How long it has been over its hard limit; below 0: it is not. */
+static mtime late_by(const struct pool_runtime *runtime, const struct worker_task *task)
+{
+	return runtime->world->now - task->sent - workers_hard_limit(runtime, task);
+}
+
+/* A task was due for as long as its worker is watched. */
+static bool is_any_late(const struct pool_runtime *runtime, const struct worker *worker)
+{
+	for (uint32_t i = 0; i < worker->count; i++)
+		if (worker->tasks[i].is_due &&
+			late_by(runtime, &worker->tasks[i]) >= watch_span(runtime))
+			return true;
+	return false;
+}
+
 static const struct worker_task *first_due(const struct worker *worker)
 {
 	for (uint32_t i = 0; i < worker->count; i++)
@@ -148,11 +164,8 @@ static void find_due(const struct pool_runtime *runtime, struct worker *worker)
 {
 	mtime now = runtime->world->now;
 
-	const struct worker_task *due = first_due(worker);
-	mtime span = watch_span(runtime);
-
-	if (!due || (now - worker->watched_since >= span &&
-			    now - due->sent < runtime->config.hard_limit + span)) {
+	if (!first_due(worker) || (now - worker->watched_since >= watch_span(runtime) &&
+					  !is_any_late(runtime, worker))) {
 		worker->watched_since = now;
 		worker->heard_of = 0;
 		worker->heard_more = false;
@@ -160,7 +173,7 @@ static void find_due(const struct pool_runtime *runtime, struct worker *worker)
 	for (uint32_t i = 0; i < worker->count; i++) {
 		struct worker_task *task = &worker->tasks[i];
 
-		task->is_due |= now - task->sent >= runtime->config.hard_limit;
+		task->is_due |= late_by(runtime, task) >= 0;
 	}
 }
 
@@ -244,6 +257,7 @@ static void check_idle(const struct pool_runtime *runtime)
 
 void blame_check_turn(const struct pool_runtime *runtime)
 {
+	workers_check_hard(runtime);
 	if (!workers_have_many(runtime))
 		return;
 	for (uint16_t i = 0; i < SLOTS_MAX; i++)
@@ -291,9 +305,7 @@ static void blame_open(struct worker *worker, enum reason reason, enum cover_end
 static bool has_hung(const struct pool_runtime *runtime, const struct worker *worker,
 	const struct worker_task *task)
 {
-	mtime limit = runtime->config.hard_limit + watch_span(runtime);
-
-	return task->is_due && runtime->world->now - task->sent >= limit && worker->heard_of &&
+	return task->is_due && late_by(runtime, task) >= watch_span(runtime) && worker->heard_of &&
 	       (worker->heard_of != task->task_id || worker->heard_more);
 }
 

@@ -80,6 +80,8 @@ static const char *const endings[ENDED_COUNT] = {
 static const char *const open_tasks[] = {"none", "one", "several"};
 static const char *const ids[ID_COUNT] = {"right", "missing", "answered", "foreign", "unknown"};
 static const char *const concurrencies[] = {"one", "more"};
+static const char *const limits[LIMIT_COUNT] = {
+	"longer", "shorter", "past", "bad", "due", "ending"};
 static const char *const suspects[SUSPECT_COUNT] = {"sent", "answered", "failed"};
 static const char *const takeovers[TAKEOVER_COUNT] = {"orderly", "delayed", "careful", "lost",
 	"guard-kills", "held", "named", "handed-paused", "handed-parked", "handed-blocked",
@@ -124,6 +126,7 @@ static const struct table tables[COVER_TABLE_COUNT] = {
 	[COVER_TEMPER] = {"temper", NAMES(tempers), NAMES(ends), 0},
 	[COVER_ENDED] = {"worker-ended", NAMES(endings), NAMES(open_tasks), 0},
 	[COVER_ID] = {"output-id", NAMES(ids), NAMES(concurrencies), 0},
+	[COVER_LIMIT] = {"hard-limit", NAMES(limits), NAMES(concurrencies), 0},
 	[COVER_SUSPECT] = {"suspect", NAMES(suspects), NAMES(yes_no), 0},
 	[COVER_TAKEOVER] = {"takeover", NAMES(takeovers), NAMES(once), 0},
 	[COVER_THROTTLE] = {"throttle", NAMES(answers), NAMES(asked), 0},

@@ -37,6 +37,7 @@
 	X(COVER_TEMPER, "task's temper, how it ended")                                             \
 	X(COVER_ENDED, "worker with concurrency: how it ended, open tasks")                        \
 	X(COVER_ID, "output: the id that it names, concurrency")                                   \
+	X(COVER_LIMIT, "hard limit that a worker sets, concurrency")                               \
 	X(COVER_SUSPECT, "concurrency: a task, a suspect or not")                                  \
 	X(COVER_TAKEOVER, "token: what happened to it and with it")                                \
 	X(COVER_THROTTLE, "throttle: its answer, about which task")

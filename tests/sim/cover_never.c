@@ -130,6 +130,7 @@ static const struct line never[] = {
 	{"throttle", "waits", "alone", "it keeps its place"},
 	{"throttle", "holds", "again session", "it has another place than the list"},
 	{"worker-ended", "silent hung broken-named ordered", "none", "a task is open"},
+	{"hard-limit", "due", "one", "its worker is ended in the turn in which it is over"},
 	{"worker-ended", "hung", "one", "another task is heard of"},
 	{"temper", "TEMPER_REPLY", "done", "it replies"},
 	{"temper", "TEMPER_REPLY_UNROUTABLE TEMPER_REPLY_INVALID TEMPER_COSTS_CHANNEL "

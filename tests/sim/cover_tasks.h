@@ -9,6 +9,17 @@ enum cover_suspect {
 	SUSPECT_COUNT
 };
 
+/* A hard limit that a worker sets. */
+enum cover_limit {
+	LIMIT_LONGER,
+	LIMIT_SHORTER,
+	LIMIT_PAST, /* and so it ends the task */
+	LIMIT_BAD,
+	LIMIT_DUE,  /* of a task that is over the one before */
+	LIMIT_LATE, /* by a worker that is ending */
+	LIMIT_COUNT
+};
+
 enum cover_asked {
 	ASKED_FIRST, /* without a session, for the first time */
 	ASKED_AGAIN, /* the first one of its group */

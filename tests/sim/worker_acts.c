@@ -150,7 +150,7 @@ static void work(struct pool_runtime *runtime, uint16_t slot)
 		runtime->workers.worker[slot].blocked = true;
 		break;
 	case TEMPER_LONG:
-		if (task->soft >= runtime->config.hard_limit || task->interrupted ||
+		if (task->soft >= workers_hard_limit(runtime, task) || task->interrupted ||
 			task->cancelled)
 			answer_done(runtime, slot);
 		break;
@@ -238,7 +238,7 @@ static bool is_stuck(const struct pool_runtime *runtime, const struct worker_tas
 	enum temper temper = runtime->world->account.message[task->id].temper;
 
 	return temper == TEMPER_HANG ||
-	       (temper == TEMPER_LONG && task->soft < runtime->config.hard_limit &&
+	       (temper == TEMPER_LONG && task->soft < workers_hard_limit(runtime, task) &&
 		       !task->interrupted && !task->cancelled);
 }
 
@@ -287,7 +287,7 @@ static void act_on_task(struct pool_runtime *runtime, uint16_t slot)
 	if (wants_accept(runtime))
 		accept(runtime, slot);
 	else if (random_chance(&runtime->world->random, 50))
-		worker_report_output(runtime, slot, STATUS_PROGRESS, "", REASON_NONE);
+		worker_report_progress(runtime, slot);
 	else
 		work(runtime, slot);
 }

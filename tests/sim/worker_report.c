@@ -150,8 +150,43 @@ bool worker_report_is_heard(const struct pool_runtime *runtime, uint16_t slot)
 	return !slots_at(&runtime->pool->slots, slot)->is_muted;
 }
 
-void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t status,
-	const char *reply_queue, enum reason invalid)
+/* -1: it sets none. */
+static int64_t choose_hard_limit(const struct pool_runtime *runtime)
+{
+	static const int64_t limits_ms[] = {0, 1, 3000, 18000, 45000};
+	struct random *random = &runtime->world->random;
+
+	if (!random_chance(random, 500))
+		return -1;
+	return limits_ms[random_below(random, sizeof limits_ms / sizeof *limits_ms)];
+}
+
+/* One that is over stays over, and none applies to a worker that is ending. */
+static void set_hard_limit(struct pool_runtime *runtime, uint16_t slot, int64_t limit_ms)
+{
+	struct worker *worker = &runtime->workers.worker[slot];
+	struct worker_task *task = &worker->tasks[worker->current];
+	mtime limit = limit_ms * MTIME_MS;
+	mtime began = workers_have_many(runtime) ? task->sent : worker->since;
+	bool is_over = limit <= runtime->world->now - began;
+	enum cover_limit how = limit > workers_hard_limit(runtime, task) ? LIMIT_LONGER
+			       : is_over                                 ? LIMIT_PAST
+									 : LIMIT_SHORTER;
+
+	if (!workers_is_taking(&runtime->workers, slot))
+		how = LIMIT_LATE;
+	else if (task->is_due)
+		how = LIMIT_DUE;
+	else if (limit == 0)
+		how = LIMIT_BAD;
+	else
+		task->hard = limit;
+	cover_mark(COVER_LIMIT, how, workers_have_many(runtime));
+	sim_trace("its hard limit is to be %lld ms", (long long)limit_ms);
+}
+
+static void report_output(struct pool_runtime *runtime, uint16_t slot, int32_t status,
+	const char *reply_queue, enum reason invalid, int64_t hard_limit_ms)
 {
 	struct worker *worker = &runtime->workers.worker[slot];
 	struct worker_task task = worker->tasks[worker->current];
@@ -161,6 +196,7 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	bool is_answer = output_ends_task(output), counts = is_answer && is_heard;
 
 	output->invalid = invalid;
+	output->hard_limit_ms = hard_limit_ms;
 	output->retry_after_ms = status >= STATUS_FAILED ? copies_choose_output(task.id) : -1;
 	output->bytes[0] = (uint8_t)(task.id >> 24);
 	output->bytes[1] = (uint8_t)(task.id >> 16);
@@ -185,6 +221,21 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	report(runtime, &event);
 	if (counts)
 		order_after_answer(runtime, &task);
+}
+
+void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t status,
+	const char *reply_queue, enum reason invalid)
+{
+	report_output(runtime, slot, status, reply_queue, invalid, -1);
+}
+
+void worker_report_progress(struct pool_runtime *runtime, uint16_t slot)
+{
+	int64_t limit_ms = choose_hard_limit(runtime);
+
+	if (limit_ms >= 0 && worker_report_is_heard(runtime, slot))
+		set_hard_limit(runtime, slot, limit_ms);
+	report_output(runtime, slot, STATUS_PROGRESS, "", REASON_NONE, limit_ms);
 }
 
 void worker_report_memory(struct pool_runtime *runtime, uint16_t slot)

@@ -12,6 +12,8 @@ void worker_report_room(struct pool_runtime *, uint16_t slot, bool room);
 /* About the current task; any status but STATUS_PROGRESS ends its attempt. */
 void worker_report_output(struct pool_runtime *, uint16_t slot, int32_t status,
 	const char *reply_queue, enum reason invalid);
+/* Progress, which may set the hard limit of the current task. */
+void worker_report_progress(struct pool_runtime *, uint16_t slot);
 /* An output with an unknown status; the worker sends nothing after it. */
 void worker_report_unknown(struct pool_runtime *, uint16_t slot, int32_t status);
 /* An output with an id that is wrong or missing, so that it belongs to no task; the worker sends

@@ -142,9 +142,27 @@ static void spawn(struct pool_runtime *runtime, struct worker *worker, uint32_t 
 	worker->phase = WORKER_BOOTING;
 }
 
+mtime workers_hard_limit(const struct pool_runtime *runtime, const struct worker_task *task)
+{
+	return task->hard ? task->hard : runtime->config.hard_limit;
+}
+
+void workers_check_hard(const struct pool_runtime *runtime)
+{
+	for (uint16_t i = 0; i < SLOTS_MAX && !workers_have_many(runtime); i++) {
+		const struct worker *worker = &runtime->workers.worker[i];
+
+		sim_require(!workers_is_taking(&runtime->workers, i) || worker->count == 0 ||
+				    runtime->world->now - worker->since <
+					    workers_hard_limit(runtime, &worker->tasks[0]),
+			"message %u is over its hard limit, and worker %u goes on",
+			worker->tasks[0].id, i);
+	}
+}
+
 static void check_interrupted(const struct pool_runtime *runtime, const struct worker_task *task)
 {
-	bool is_late = task->soft <= runtime->config.hard_limit &&
+	bool is_late = task->soft <= workers_hard_limit(runtime, task) &&
 		       runtime->turned_at - task->sent >= task->soft;
 
 	sim_require(task->interrupted || !is_late,
@@ -178,7 +196,8 @@ static void term(struct pool_runtime *runtime, struct worker *worker)
 	for (uint32_t i = 0; i < worker->count; i++)
 		check_interrupted(runtime, &worker->tasks[i]);
 	sim_require(worker->count == 0 || workers_have_many(runtime) || is_killed ||
-			    runtime->world->now - worker->since >= runtime->config.hard_limit,
+			    runtime->world->now - worker->since >=
+				    workers_hard_limit(runtime, &worker->tasks[0]),
 		"worker %d is stopped in the middle of message %u",
 		(int)(worker - runtime->workers.worker), worker->tasks[0].id);
 	blame_term(runtime, worker);

@@ -26,6 +26,7 @@ struct worker_task {
 	bool is_lost;     /* without a key: its pool has lost the token since it was sent */
 	mtime began;      /* MTIME_NEVER: another task is before it in its worker */
 	mtime sent, soft; /* soft: its limit where the pool interrupts, else MTIME_NEVER */
+	mtime hard;       /* set by its worker; 0: the pool's limit applies */
 	/* blame.h */
 	bool is_suspect;
 	bool is_due;        /* it was over the hard limit when a turn began */
@@ -113,6 +114,10 @@ bool workers_has_aborted(const struct worker *);
 bool workers_has_killed(const struct worker *);
 /* Check that no worker keeps such a task for longer than it may. */
 void workers_check_killed(const struct pool_runtime *);
+/* The hard limit that applies to the task. */
+mtime workers_hard_limit(const struct pool_runtime *, const struct worker_task *);
+/* Check that no worker of a pool without concurrency goes on with a task that is over it. */
+void workers_check_hard(const struct pool_runtime *);
 /* The open task with this id, or NULL. */
 struct worker_task *workers_find(struct worker *, uint64_t task_id);
 /* True: its tasks carry ids that count, and each of them has begun. */

@@ -68,6 +68,7 @@ static const struct {
 	{"greets", 1,
 		"quit-at-once:answer-without-task one-answer:answer-without-task end-in-frame:answer-without-task context-switch:answer-without-task cancel:answer-without-task",
 		"before it has a task"},
+	{"hard-limit-in-words", 1, "task:bad-hard-limit", "the unit is milliseconds"},
 	{"id-as-float", 100, "task:bad-output", "as the integer that it was"},
 	{"id-as-text", 100, "task:bad-output", "as the integer that it was"},
 	{"id-negative", 100, "task:bad-output", "as the integer that it was"},

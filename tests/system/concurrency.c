@@ -268,6 +268,29 @@ START_TEST(hung_task_pays_while_others_go_on)
 }
 END_TEST
 
+/* The others of its worker have the pool's. */
+START_TEST(task_has_the_hard_limit_that_its_worker_sets)
+{
+	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}, "
+				  "limits: {hard: 1h, grace: 1s}");
+	post("busy", scratch_text("busy %s", fixture_release_path("all")));
+	post("hung", "limit 300");
+	proc_expect(proc, "worker exceeded its hard limit (300 ms) in task hung; the other that "
+			  "was open goes back, and no attempt of it is counted");
+	proc_expect(proc, "worker died");
+	post("ignored", "limit soon");
+	proc_expect(proc, "HardLimitMilliseconds, which is ignored: it is no number from 1 to "
+			  "31536000000");
+	control_await_figure("tasks", "open", 2);
+	fixture_release("all");
+	control_await_figure("tasks", "open", 1);
+	expect_dead("hung", "timed-out");
+	ck_assert_int_eq(fixture_witnessed("busy"), 1);
+	proc_signal(proc, SIGKILL);
+	ck_assert_int_eq(proc_wait(proc), 128 + SIGKILL);
+}
+END_TEST
+
 /* It sends nothing, so nothing shows which task blocks it: each runs alone. */
 START_TEST(blocked_worker_makes_suspects)
 {
@@ -461,6 +484,7 @@ int main(void)
 		{only_the_killers_pay, 2}, {the_task_of_a_protocol_error_pays, VIOLATIONS},
 		{second_answer_costs_nobody_an_attempt, 1}, {answer_to_a_task_of_another_worker, 1},
 		{hung_task_pays_while_others_go_on, 1},
+		{task_has_the_hard_limit_that_its_worker_sets, 1},
 		{progress_for_ever_ends_at_the_hard_limit, 1}, {blocked_worker_makes_suspects, 1},
 		{soft_limit_asks_for_each_task, 4}, {operator_cancels_one_of_several, 1},
 		{operator_kills_one_of_several, 1}, {killed_task_is_retried, 1},

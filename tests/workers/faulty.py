@@ -216,6 +216,12 @@ class OnlyProgress(Worker):
         return {"1": -1, "0": "working"}
 
 
+class HardLimitInWords(Worker):
+    def handle(self, task):
+        self.answer({"1": -1, "2": {"HardLimitMilliseconds": "10 s"}})
+        return {"1": 200}
+
+
 class DropsWhatIsBehind(Worker):
     def read_task(self):
         data = bytearray(self.pipe.recv(65536))
@@ -789,6 +795,7 @@ FAULTS = {
     "waits-for-all": WaitsForAll,
     "batches": Batches,
     "counts-characters": CountsCharacters,
+    "hard-limit-in-words": HardLimitInWords,
     "counts-length-itself": CountsTheLengthItself,
     "bare-value": BareValue,
     "answers-last-first": AnswersTheLastFirst,

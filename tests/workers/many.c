@@ -86,6 +86,27 @@ static void send_output(
 	free(body);
 }
 
+/* limit_ms: digits. The task stays open. */
+static void set_hard_limit(struct many *many, const struct task *task, const char *limit_ms)
+{
+	static const char name[] = "HardLimitMilliseconds";
+	msgpack_sbuffer buffer;
+	msgpack_packer packer;
+	msgpack_sbuffer_init(&buffer);
+	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+	msgpack_pack_map(&packer, 3);
+	pack_key(&packer, "1");
+	msgpack_pack_int(&packer, -1);
+	pack_key(&packer, "2");
+	msgpack_pack_map(&packer, 1);
+	msgpack_pack_str_with_body(&packer, name, sizeof name - 1);
+	msgpack_pack_str_with_body(&packer, limit_ms, strlen(limit_ms));
+	pack_key(&packer, "7");
+	msgpack_pack_uint64(&packer, task->id);
+	raw_write_frame(&many->raw, buffer.data, buffer.size);
+	msgpack_sbuffer_destroy(&buffer);
+}
+
 /* Answer a task, which is not open any more then. */
 static void answer(struct many *many, struct task *task, int status, size_t bytes)
 {
@@ -196,6 +217,8 @@ static void begin(struct many *many, struct task *task)
 		answer(many, task, 201, strtoul(what, NULL, 10));
 	} else if ((what = argument(body, "status"))) {
 		answer(many, task, atoi(what), 0);
+	} else if ((what = argument(body, "limit"))) {
+		set_hard_limit(many, task, what);
 	} else if ((what = argument(body, "answer"))) {
 		answer_with_id(many, what);
 	} else if (strcmp(body, "twice") == 0) {

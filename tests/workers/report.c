@@ -66,7 +66,7 @@ static json_t *properties_json(const struct wpool_task *task)
 {
 	static const char *const names[] = {"message_id", "type", "app_id", "content_type",
 		"content_encoding", "reply_to", "timestamp", "priority", "exchange", "routing_key",
-		"redelivered", "attempt", "deadline_ms"};
+		"redelivered", "attempt", "attempts", "deadline_ms"};
 	json_t *properties = json_object();
 	struct wpool_value value;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -14,7 +14,8 @@ struct output {
 	const void *body;
 	size_t len;
 	bool has_body;
-	bool inherits; /* the task's own headers are included */
+	bool inherits;         /* the task's own headers are included */
+	int64_t hard_limit_ms; /* of progress; 0: none */
 };
 
 static int refuse(int error)
@@ -73,6 +74,12 @@ static int pack_headers(
 	return inherits ? bad | pack_inherited(packer, task) : bad;
 }
 
+static int pack_hard_limit(msgpack_packer *packer, int64_t limit_ms)
+{
+	return pack_text(packer, "2") | msgpack_pack_map(packer, 1) |
+	       pack_text(packer, "HardLimitMilliseconds") | msgpack_pack_int64(packer, limit_ms);
+}
+
 /* Everything except the body, which is written from the handler's memory if possible and so is the
  * last key. */
 static int pack(struct wpool_task *task, const struct output *output, struct buffer *buffer)
@@ -81,11 +88,14 @@ static int pack(struct wpool_task *task, const struct output *output, struct buf
 	msgpack_packer_init(&packer, buffer, buffer_write);
 	size_t headers = output->status < 0 ? 0 : count_headers(task, output->inherits);
 	int bad = buffer_write(buffer, "\0\0\0", WIRE_LENGTH_BYTES);
-	bad |= msgpack_pack_map(&packer,
-		1u + (headers > 0) + (output->queue != NULL) + (task->id > 0) + output->has_body);
+	bad |= msgpack_pack_map(&packer, 1u + (headers > 0) + (output->hard_limit_ms > 0) +
+						 (output->queue != NULL) + (task->id > 0) +
+						 output->has_body);
 	bad |= pack_text(&packer, "1") | msgpack_pack_int(&packer, output->status);
 	if (headers > 0)
 		bad |= pack_headers(&packer, task, headers, output->inherits);
+	if (output->hard_limit_ms > 0)
+		bad |= pack_hard_limit(&packer, output->hard_limit_ms);
 	if (output->queue)
 		bad |= pack_text(&packer, "3") | pack_text(&packer, output->queue);
 	if (task->id > 0)
@@ -199,20 +209,32 @@ int wpool_fail_after(struct wpool_task *task, int code, int64_t delay_ms)
 	return wpool_fail(task, code);
 }
 
-int wpool_accept(struct wpool_task *task)
+/* Not an answer. */
+static int send_before_answer(struct wpool_task *task, const struct output *output)
 {
 	if (atomic_load(&task->answered))
 		return refuse(EALREADY);
-	return write_output(task, &(struct output){.status = STATUS_ACCEPTED});
+	return write_output(task, output);
+}
+
+int wpool_accept(struct wpool_task *task)
+{
+	return send_before_answer(task, &(struct output){.status = STATUS_ACCEPTED});
 }
 
 int wpool_progress(struct wpool_task *task, const void *note, size_t len)
 {
-	if (atomic_load(&task->answered))
-		return refuse(EALREADY);
-	return write_output(task,
+	return send_before_answer(task,
 		&(struct output){
 			.status = STATUS_PROGRESS, .body = note, .len = len, .has_body = true});
+}
+
+int wpool_set_hard_limit(struct wpool_task *task, int64_t limit_ms)
+{
+	if (limit_ms < 1 || limit_ms > WPOOL_HARD_LIMIT_MAX)
+		return refuse(EINVAL);
+	return send_before_answer(
+		task, &(struct output){.status = STATUS_PROGRESS, .hard_limit_ms = limit_ms});
 }
 
 static char *copy_into_task(struct wpool_task *task, const char *text)

@@ -229,6 +229,24 @@ bool wpool_task_property(
 	return find_value(task->properties, name, ret_value);
 }
 
+static uint32_t count_in(const struct wpool_task *task, const char *property)
+{
+	const msgpack_object *count = value_find(task->properties, property);
+	bool is_count = count && count->type == MSGPACK_OBJECT_POSITIVE_INTEGER &&
+			count->via.u64 <= UINT32_MAX;
+	return is_count ? (uint32_t)count->via.u64 : 0;
+}
+
+uint32_t wpool_task_attempt(const struct wpool_task *task)
+{
+	return count_in(task, "attempt");
+}
+
+uint32_t wpool_task_attempts(const struct wpool_task *task)
+{
+	return count_in(task, "attempts");
+}
+
 size_t wpool_task_header_count(const struct wpool_task *task)
 {
 	return task->headers.size;

@@ -30,12 +30,19 @@ static void emit(struct tasks *tasks, enum notice_kind kind, const struct delive
 		});
 }
 
-static void emit_once(struct tasks *tasks, enum notice_kind kind, const struct delivery *delivery)
+/* True: for the first time in this pool. */
+static bool is_first(struct tasks *tasks, enum notice_kind kind)
 {
 	uint64_t bit = UINT64_C(1) << kind;
-	if (!(tasks->warned & bit))
-		emit(tasks, kind, delivery, REASON_NONE);
+	bool is_known = tasks->warned & bit;
 	tasks->warned |= bit;
+	return !is_known;
+}
+
+static void emit_once(struct tasks *tasks, enum notice_kind kind, const struct delivery *delivery)
+{
+	if (is_first(tasks, kind))
+		emit(tasks, kind, delivery, REASON_NONE);
 }
 
 /* ---------- what is decided ---------- */
@@ -425,14 +432,46 @@ static void keep_progress(struct delivery *delivery, struct text text, mtime now
 	delivery->progress_at = now;
 }
 
+/* About a task that its worker has begun. */
+static void emit_begun(
+	const struct tasks *tasks, const struct delivery *delivery, struct notice notice)
+{
+	notice.slot = delivery->pipe->slot;
+	notice.life = delivery->pipe->life;
+	notice.delivery = delivery;
+	pool_emit(tasks->context, notice);
+}
+
+/* The worker sets the task's hard limit, which replaces the pool's. A limit that is over stays
+ * over, and none applies to a worker that is ending. */
+static void set_hard_limit(struct tasks *tasks, struct delivery *delivery, int64_t limit_ms)
+{
+	const char *refusal = limit_ms > 0 ? NULL : "it is no number from 1 to 31536000000";
+	if (!running_has(delivery) || delivery->is_overdue)
+		return;
+	if (!refusal &&
+		running_set_hard(&tasks->dispatch.running, delivery, limit_ms * MTIME_MS) != RC_OK)
+		refusal = "out of memory";
+	if (!refusal)
+		emit_begun(tasks, delivery,
+			(struct notice){
+				.kind = NOTICE_TASK_LIMITED, .duration = delivery->hard_limit});
+	else if (is_first(tasks, NOTICE_LIMIT_IGNORED))
+		emit_begun(tasks, delivery,
+			(struct notice){.kind = NOTICE_LIMIT_IGNORED, .what = refusal});
+}
+
+/* One that only sets a limit leaves the progress that was reported before. */
 void tasks_progress(struct tasks *tasks, struct delivery *delivery, struct output *output)
 {
-	keep_progress(delivery, output->body, tasks->context->now);
-	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_PROGRESS,
-					  .slot = delivery->pipe->slot,
-					  .life = delivery->pipe->life,
-					  .delivery = delivery,
-					  .output = output});
+	bool has_limit = output->hard_limit_ms >= 0;
+	if (has_limit)
+		set_hard_limit(tasks, delivery, output->hard_limit_ms);
+	if (!has_limit || output->body.len > 0) {
+		keep_progress(delivery, output->body, tasks->context->now);
+		emit_begun(tasks, delivery,
+			(struct notice){.kind = NOTICE_TASK_PROGRESS, .output = output});
+	}
 	output_free(output);
 }
 

@@ -39,25 +39,21 @@ struct throttle_group;
 struct delivery {
 	/* its state, written by the pool */
 	struct link place;     /* QUEUED: in the list of waiting tasks; SENT: in its slot's pipe */
-	struct link unacked;   /* its source's ledger, in order of tag; detached, with a key: in the
-				  list of those */
-	struct link released;  /* RELEASED: its source's list of acks to flush; SENT, ANSWERED: that
-				  of accepted ones */
+	struct link unacked;   /* its source's ledger, by tag; detached, with a key: their list */
+	struct link released;  /* in its source: RELEASED: acks to flush; else: accepted ones */
 	struct source *source; /* NULL: acked (is_accepted), or its channel is gone (sessions.h:
 				  detached, or an orphan) */
 	enum delivery_state state;
 	uint8_t holds;    /* number of delivery_hold calls without a delivery_release */
 	bool is_freed;    /* the owner has freed it; the memory stays while it is held */
 	bool is_aged;     /* RELEASED: it has waited for the acks before it for a while */
-	bool is_accepted; /* its worker has accepted it: its message is acked in this turn, or was.
-			     It has no source then, and is never retried */
+	bool is_accepted; /* by its worker: its message is acked in this turn, or was (no source) */
 	bool is_blamed;   /* SENT: if its worker ends now, this attempt has failed */
 	uint8_t kill;     /* enum task_kill, of the latest attempt */
 	bool is_overdue;  /* SENT: over the hard limit, and it is not known which task has hung */
 	bool is_later;    /* with a key: its next attempt goes before both lanes */
 	bool is_rejected; /* SETTLED: it is rejected in place of acked */
-	bool is_disposed; /* with a key: by command, before it ran: its ack waits for none of its
-			     lane */
+	bool is_disposed; /* with a key: by command, before it ran; its ack waits for no other */
 	/* from the broker and its headers, if each message touches it */
 	bool is_high;        /* priority 5 and above: the high lane of its session */
 	bool is_suspect;     /* it may end the worker that runs it, so it runs alone: a worker ended
@@ -92,6 +88,8 @@ struct delivery {
 			    above 0 */
 	size_t size;     /* of bytes */
 	mtime progress_at;
+	mtime hard_limit;  /* of this attempt, set by its worker; 0: the pool's */
+	struct timer hard; /* if it has its own and is not overdue: when that is over */
 
 	/* from the broker */
 	uint32_t returns; /* x-delivery-count; 0 where the queue does not count */

@@ -16,6 +16,9 @@
 #define STATUS_THROTTLED 429 /* of a refusal by a throttle */
 #define STATUS_FAILED    500 /* to 599 */
 
+/* 365 days, as for limits.hard. */
+#define OUTPUT_HARD_LIMIT_MAX (INT64_C(365) * 24 * 60 * 60 * 1000)
+
 struct output {
 	uint64_t task_id;         /* that it names; 0: none */
 	int32_t status;           /* of PROTOCOL.md, section 6, checked; 0: no answer */
@@ -27,6 +30,8 @@ struct output {
 	struct text stderr_line;  /* the last line that the worker wrote to stderr; may be empty */
 	struct text detail;       /* what it sent against the protocol, to be shown; may be empty */
 	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
+	int64_t hard_limit_ms;    /* of progress: the hard limit that the worker sets, at most
+				     OUTPUT_HARD_LIMIT_MAX; 0: one that cannot be; -1: none */
 	int64_t soft_ms;          /* the header TimeoutMilliseconds, of the rest of a task; -1:
 				     none */
 	size_t size;              /* of bytes */
@@ -40,7 +45,7 @@ static inline bool output_ends_task(const struct output *output)
 }
 
 /* Allocate an output with size bytes in .bytes, owned by the caller. Texts are empty, status is 0,
- * retry_after_ms and soft_ms -1. NULL: out of memory. */
+ * retry_after_ms, hard_limit_ms and soft_ms -1. NULL: out of memory. */
 struct output *output_new(size_t size);
 /* A new output with copies of these; NULL: out of memory. */
 struct output *output_copy_of(struct text body, struct text headers, struct text content_type);

@@ -6,11 +6,13 @@
 #include "core/tasks/pipe.h"
 
 struct running {
-	struct link begun;   /* tasks, the longest running first; those that are overdue are not in
-				it */
-	struct link busy;    /* pipes with a begun task */
+	struct link begun; /* tasks, the longest running first; those that are overdue are not in
+			      it */
+	struct delivery *longest; /* the first of them that has no hard limit of its own, or NULL */
+	struct link busy;         /* pipes with a begun task */
 	struct link watched; /* pipes with an overdue task, by watched_since: they are watched */
 	struct timers soft;  /* of tasks with a soft limit that is not over */
+	struct timers hard;  /* of tasks with a hard limit of their own that is not over */
 	/* for running_worked */
 	uint32_t count;     /* of begun tasks */
 	uint64_t begun_sum; /* of their begun_at */
@@ -28,8 +30,18 @@ static inline bool running_has(const struct delivery *delivery)
 {
 	return !list_is_empty(&delivery->begun) || delivery->is_overdue;
 }
-/* The task that began first, or NULL; overdue ones do not count. */
-struct delivery *running_longest(const struct running *);
+/* Give a begun task that is not overdue a hard limit of its own, from its begin. RC_MEMORY: nothing
+ * has changed. */
+enum rc running_set_hard(struct running *, struct delivery *, mtime limit) MUST_CHECK;
+/* The hard limit of a task, where the pool's is `limit`. */
+static inline mtime running_hard_limit(const struct delivery *delivery, mtime limit)
+{
+	return delivery->hard_limit ? delivery->hard_limit : limit;
+}
+/* When a task that is not overdue will be over its hard limit; MTIME_NEVER: none will. */
+mtime running_hard_deadline(const struct running *, mtime limit);
+/* A task that is over its hard limit, and is not overdue yet; or NULL. */
+struct delivery *running_over_hard(const struct running *, mtime limit, mtime now);
 /* The task that began last; if `after` is not NULL, the last one before it. NULL: none. */
 struct delivery *running_latest(const struct running *, const struct delivery *after);
 
@@ -39,9 +51,9 @@ void running_overdue(struct running *, struct delivery *, mtime now);
 void running_heard(struct pipe *, uint64_t task_id);
 /* When the next worker was watched for so long, `span`; MTIME_NEVER: none is watched. */
 mtime running_watch_deadline(const struct running *, mtime span);
-/* The pipe of a worker that was watched for so long, or NULL. Of its tasks that were overdue by
- * limit + span, those are blamed that have hung: the worker has sent something of another task. */
-struct pipe *running_judge(struct running *, mtime limit, mtime span, mtime now);
+/* A task that was overdue for `span` while its worker was watched for so long, or NULL. Of such
+ * tasks of this worker those are blamed that have hung: it has sent something of another task. */
+struct delivery *running_judge(struct running *, mtime limit, mtime span, mtime now);
 
 /* If the worker ends now, the tasks that an operator kills have failed, and others only if they are
  * blamed already; unless nobody is to blame. */

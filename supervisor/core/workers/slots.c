@@ -519,25 +519,25 @@ void slots_start_due(struct slots *slots)
 		leave_those_in_line(slots);
 }
 
-static void end_overdue(struct slots *slots, struct pipe *pipe)
+static void end_overdue(struct slots *slots, const struct delivery *delivery)
 {
-	overdue(slots, slot_of_pipe(pipe), FACT_HARD, slots->context->config.hard_limit,
-		"hard limit");
+	overdue(slots, slot_of_pipe(delivery->pipe), FACT_HARD,
+		running_hard_limit(delivery, slots->context->config.hard_limit), "hard limit");
 }
 
 /* How long a worker of which a task is over the hard limit is watched: for the grace, but a pool
- * with a short limit and a long grace does not wait longer than a task may take. */
+ * with a short limit and a long grace does not wait longer than a task may take. It is never 0: a
+ * worker that is watched once more is watched until a later turn. */
 static mtime watch_span(const struct pool_config *config)
 {
-	return mtime_min(config->grace, config->hard_limit);
+	return mtime_max(mtime_min(config->grace, config->hard_limit), MTIME_MS);
 }
 
 mtime slots_hard_deadline(const struct slots *slots)
 {
 	const struct pool_config *config = &slots->context->config;
 	const struct running *running = &slots->dispatch->running;
-	const struct delivery *longest = running_longest(running);
-	return mtime_min(longest ? mtime_after(longest->begun_at, config->hard_limit) : MTIME_NEVER,
+	return mtime_min(running_hard_deadline(running, config->hard_limit),
 		running_watch_deadline(running, watch_span(config)));
 }
 
@@ -548,17 +548,15 @@ static void judge_hard_limits(struct slots *slots)
 	const struct pool_config *config = &slots->context->config;
 	struct dispatch *dispatch = slots->dispatch;
 	mtime limit = config->hard_limit, now = slots->context->now;
-	struct delivery *longest;
-	struct pipe *pipe;
-	while ((longest = running_longest(&dispatch->running)) &&
-		mtime_after(longest->begun_at, limit) <= now) {
-		if (longest->pipe->begun > 1)
-			dispatch_overdue(dispatch, longest, now);
+	struct delivery *late;
+	while ((late = running_over_hard(&dispatch->running, limit, now))) {
+		if (late->pipe->begun > 1)
+			dispatch_overdue(dispatch, late, now);
 		else
-			end_overdue(slots, longest->pipe);
+			end_overdue(slots, late);
 	}
-	while ((pipe = running_judge(&dispatch->running, limit, watch_span(config), now)))
-		end_overdue(slots, pipe);
+	while ((late = running_judge(&dispatch->running, limit, watch_span(config), now)))
+		end_overdue(slots, late);
 }
 
 void slots_begin_turn(struct slots *slots)

@@ -21,6 +21,8 @@
 	X(NOTICE_TASK_PROGRESS, LOG_DEBUG, "{task} reports progress ({bytes} bytes)")               \
 	X(NOTICE_TASK_ACCEPTED, LOG_DEBUG,                                                          \
 		"{task} is accepted by its worker: acked before its end")                           \
+	X(NOTICE_TASK_LIMITED, LOG_DEBUG,                                                           \
+		"{task} has a hard limit of {span} now, set by its worker")                         \
 	X(NOTICE_TASK_RETRIED, LOG_WARN, "{task} {outcome}; retrying{delay}")                       \
 	X(NOTICE_TASK_GIVEN_UP, LOG_WARN, "{task} {outcome}; given up, {dead_letter}")              \
 	X(NOTICE_TASK_RENEWED, LOG_WARN,                                                            \
@@ -54,6 +56,9 @@
 		"broker delivers the task again")                                                   \
 	X(NOTICE_TASKS_HELD_UP, LOG_DEBUG,                                                          \
 		"{task} ran for {span}, and {behind} others waited behind it in its worker's pipe") \
+	X(NOTICE_LIMIT_IGNORED, LOG_WARN,                                                           \
+		"a worker sent progress with the header HardLimitMilliseconds, which is ignored: "  \
+		"{what} (logged once)")                                                             \
 	X(NOTICE_REPLY_IGNORED, LOG_WARN,                                                           \
 		"a worker sent status 200 with a ReplyQueueName; the reply is not published (use "  \
 		"201 for that; logged once)")                                                       \

@@ -28,6 +28,9 @@ static bool is_broken;
 static void take_output(struct output *output)
 {
 	FUZZ_REQUIRE(table_check(output->headers) == RC_OK);
+	FUZZ_REQUIRE(output->hard_limit_ms >= -1 &&
+		     output->hard_limit_ms <=
+			     (output->status == STATUS_PROGRESS ? OUTPUT_HARD_LIMIT_MAX : -1));
 	FUZZ_REQUIRE(output->headers.len <= config.answer.header_bytes);
 	FUZZ_REQUIRE(output->body.len <= BODY_LIMIT);
 	FUZZ_REQUIRE(output->retry_after_ms >= -1);

@@ -53,6 +53,7 @@ static void look_at_task(struct wpool_task *task)
 	struct wpool_text session = wpool_task_session(task);
 	FUZZ_REQUIRE(session.data[session.len] == '\0');
 	FUZZ_REQUIRE(wpool_task_remaining_ms(task) >= 0);
+	(void)(wpool_task_attempt(task) + wpool_task_attempts(task));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (wpool_task_property(task, names[i], &value))
 			look_at(value);

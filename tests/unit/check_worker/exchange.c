@@ -2,6 +2,8 @@
 #include "check_worker/exchange.h"
 #include "unit/unit.h"
 
+#include <string.h>
+
 #define FIRST_ID 10
 
 struct sent {
@@ -46,12 +48,41 @@ static bool take(struct exchange *exchange, struct sent sent, const char *body, 
 	return is_right;
 }
 
+static bool set_limit(struct exchange *exchange, uint64_t id, int64_t limit_ms, struct fault *fault)
+{
+	struct output *output = output_new(0);
+	ck_assert_ptr_nonnull(output);
+	output->task_id = id;
+	output->status = STATUS_PROGRESS;
+	output->hard_limit_ms = limit_ms;
+	bool is_right = exchange_take(exchange, output, TEXT("\0\0\0\1x"), fault);
+	output_free(output);
+	return is_right;
+}
+
 static void send_three(struct exchange *exchange, uint16_t concurrency)
 {
 	exchange_init(exchange, concurrency, FIRST_ID);
 	for (uint64_t id = FIRST_ID; id < FIRST_ID + 3; id++)
 		exchange_add(exchange, id, TASK_PLAIN);
 }
+
+/* 0: no number of milliseconds, or one out of its range. */
+START_TEST(progress_may_set_a_hard_limit)
+{
+	struct exchange exchange;
+	struct fault fault = {.kind = FAULT_NONE};
+	send_three(&exchange, 1);
+	ck_assert(set_limit(&exchange, 10, 60000, &fault));
+	ck_assert(set_limit(&exchange, 0, OUTPUT_HARD_LIMIT_MAX, &fault));
+	ck_assert_uint_eq(exchange.progress, 2);
+	ck_assert(!set_limit(&exchange, 10, 0, &fault));
+	ck_assert_int_eq(fault.kind, FAULT_LIMIT);
+	ck_assert_str_eq(fault.came,
+		"progress with a HardLimitMilliseconds that is no number from 1 to 31536000000");
+	ck_assert(strstr(fault_cause(fault.kind), "milliseconds"));
+}
+END_TEST
 
 START_TEST(outputs_belong_to_tasks)
 {
@@ -112,6 +143,7 @@ static Suite *exchange_suite(void)
 	Suite *suite = suite_create("check_worker/exchange");
 	TCase *tcase = tcase_create("exchange");
 	tcase_add_loop_test(tcase, outputs_belong_to_tasks, 0, (int)(sizeof cases / sizeof *cases));
+	tcase_add_test(tcase, progress_may_set_a_hard_limit);
 	tcase_add_test(tcase, an_answer_is_kept);
 	tcase_add_test(tcase, a_surplus_is_counted);
 	suite_add_tcase(suite, tcase);

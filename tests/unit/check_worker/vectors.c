@@ -132,6 +132,7 @@ static void expect_output(json_t *entry, const struct output *output)
 	const char *name = string_of(entry, "file");
 	struct buf body, headers;
 	const json_t *delay = json_object_get(entry, "retry_after_ms");
+	const json_t *limit = json_object_get(entry, "hard_limit_ms");
 	buf_init(&body, 65536);
 	buf_init(&headers, 65536);
 	append_body(&body, entry);
@@ -143,7 +144,9 @@ static void expect_output(json_t *entry, const struct output *output)
 		text_is(output->reply_queue, text_from(string_of(entry, "queue"))), "%s", name);
 	ck_assert_msg(
 		output->retry_after_ms == (delay ? json_integer_value(delay) : -1), "%s", name);
-	if (!delay) /* this header is among those of the answer */
+	ck_assert_msg(
+		output->hard_limit_ms == (limit ? json_integer_value(limit) : -1), "%s", name);
+	if (!delay && !limit) /* these headers are among those of the output */
 		ck_assert_msg(text_is(output->headers, buf_text(&headers)), "%s", name);
 	ck_assert_int_eq(output->invalid, REASON_NONE);
 	ck_assert_msg(output->task_id == id_of(entry), "%s", name);

@@ -71,6 +71,10 @@ static const struct variable_case variable_cases[] = {
 		"WPOOL_LOG_LEVEL has no effect, because --log-level is given\n"},
 	/* for workers; a supervisor that is a worker itself finds that of the outer one */
 	{{"WPOOL_CONCURRENCY=5", "WPOOL_WORKER=1.2"}, "", NULL, NULL, ""},
+	{{"WPOOL_POOL=p", "WPOOL_SLOT=0", "WPOOL_WORKERS=4", "WPOOL_WORKER=1.2"}, "", NULL, NULL,
+		""},
+	{{"WPOOL_SLOT=0", "WPOOL_WORKERS=4", "WPOOL_WORKER="}, "", NULL, NULL,
+		"WPOOL_SLOT" NO_VARIABLE "\nWPOOL_WORKERS" NO_VARIABLE "\n"},
 	/* the commands that ask a supervisor need it beside a file */
 	{{"WPOOL_CONTROL_SOCKET=/s"}, "control: {socket: /s}\n", NULL, NULL, ""},
 };

@@ -188,20 +188,20 @@ START_TEST(the_task_that_runs_longest_is_first)
 	struct bench bench;
 	bench_init(&bench);
 	const struct running *running = &bench.dispatch.running;
-	ck_assert_ptr_null(running_longest(running));
+	ck_assert_ptr_null(running->longest);
 	offer(&bench, 1, 4);
 	run(&bench, 2, 10, "send 0:1, send 1:2, send 2:3, send 0:4");
-	ck_assert_uint_eq(running_longest(running)->tag, 1);
+	ck_assert_uint_eq(running->longest->tag, 1);
 	finish(&bench, 0, 50); /* the second one of slot 0 runs from now */
-	ck_assert_uint_eq(running_longest(running)->tag, 2);
+	ck_assert_uint_eq(running->longest->tag, 2);
 	finish(&bench, 1, 60);
 	finish(&bench, 2, 60);
-	ck_assert_uint_eq(running_longest(running)->tag, 4);
-	ck_assert_int_eq(running_longest(running)->begun_at, 50);
+	ck_assert_uint_eq(running->longest->tag, 4);
+	ck_assert_int_eq(running->longest->begun_at, 50);
 	dispatch_slot_stop(&bench.dispatch, &bench.pipes[0]);
-	ck_assert_ptr_null(running_longest(running));
+	ck_assert_ptr_null(running->longest);
 	finish(&bench, 0, 70);
-	ck_assert_ptr_null(running_longest(running));
+	ck_assert_ptr_null(running->longest);
 	bench_end(&bench);
 }
 END_TEST

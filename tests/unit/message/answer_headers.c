@@ -154,6 +154,52 @@ START_TEST(reserved_headers_are_removed_and_ours_are_read)
 }
 END_TEST
 
+static const struct {
+	const char *status, *value;
+	int64_t hard_limit_ms;
+} hard_limit_cases[] = {
+	{"ff", "cd 03 e8", 1000},
+	{"ff", "01", 1},
+	{"ff", "d3 00 00 00 07 57 b1 2c 00", OUTPUT_HARD_LIMIT_MAX},
+	{"ff", "d3 00 00 00 07 57 b1 2c 01", 0},
+	{"ff", "cf ff ff ff ff ff ff ff ff", 0},
+	{"ff", "00", 0},
+	{"ff", "ff", 0},
+	{"ff", "a4'1500'", 1500},
+	{"ff", "c4 02 '15'", 15},
+	{"ff", "ab'31536000000'", OUTPUT_HARD_LIMIT_MAX},
+	{"ff", "ab'31536000001'", 0},
+	{"ff", "a3'1s5'", 0},
+	{"ff", "a0", 0},
+	{"ff", "cb 40 8f 44 00 00 00 00 00", 1000}, /* 1000.5 */
+	{"ff", "cb 3f e0 00 00 00 00 00 00", 0},    /* 0.5 */
+	{"ff", "cb 7f f8 00 00 00 00 00 00", 0},    /* NaN */
+	{"ff", "c0", 0},
+	{"ff", "91 01", 0},
+	/* a header of an answer as any other */
+	{"cc c8", "01", -1},
+	{"cc c9", "01", -1},
+	{"cd 01 f4", "01", -1},
+};
+
+START_TEST(progress_sets_a_hard_limit)
+{
+	ck_assert_int_eq(OUTPUT_HARD_LIMIT_MAX, INT64_C(31536000000));
+	for (size_t i = 0; i < sizeof hard_limit_cases / sizeof *hard_limit_cases; i++) {
+		char hex[HEX_MAX];
+		snprintf(hex, sizeof hex,
+			"82 a1'1' %s a1'2' 82 b5'HardLimitMilliseconds' %s a1'x' 01",
+			hard_limit_cases[i].status, hard_limit_cases[i].value);
+		struct bytes frame = from_hex(hex);
+		struct output *output = read_good(bytes_text(&frame));
+		ck_assert_msg(
+			output->hard_limit_ms == hard_limit_cases[i].hard_limit_ms, "case %zu", i);
+		ck_assert_int_eq(output->invalid, REASON_NONE);
+		output_free(output);
+	}
+}
+END_TEST
+
 START_TEST(a_content_type_has_at_most_255_bytes)
 {
 	char value[HEX_MAX];
@@ -219,7 +265,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/answer_headers");
 	UNIT_CASE(s, "headers", each_type_becomes_an_amqp_field,
-		reserved_headers_are_removed_and_ours_are_read,
+		reserved_headers_are_removed_and_ours_are_read, progress_sets_a_hard_limit,
 		the_rest_of_a_task_has_its_own_soft_limit);
 	UNIT_CASE(s, "limits", a_content_type_has_at_most_255_bytes, too_many_fields_are_invalid);
 	return s;

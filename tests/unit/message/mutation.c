@@ -23,6 +23,7 @@ static const char *const answers[] = {
 	"b6'RetryAfterMilliseconds' a4'1000'",
 	"82 a1'1' cc c9 a1'2' 81 a1'x' 91 91 91 91 91 91 91 91 82 a1'k' 94 c0 c2 ca 3f800000 "
 	"c4 02 'zz' a1'l' cf ffffffffffffffff",
+	"83 a1'0' a4'half' a1'1' ff a1'2' 81 b5'HardLimitMilliseconds' cd ea60",
 	"83 a1'4' dc 00 02 01 02 a1'1' d1 01 f4 a1'0' d9 03 'err'",
 };
 
@@ -85,6 +86,7 @@ static void check_output(const struct output *output)
 	ck_assert_int_eq(table_check(output->headers), RC_OK);
 	ck_assert_uint_le(output->headers.len, REPLY_HEADERS);
 	ck_assert(output->retry_after_ms >= -1);
+	ck_assert(output->hard_limit_ms >= -1 && output->hard_limit_ms <= OUTPUT_HARD_LIMIT_MAX);
 	if (output->invalid != REASON_NONE)
 		return;
 	ck_assert_uint_le(output->reply_queue.len, 255);

@@ -146,7 +146,7 @@ static const struct {
 	int32_t status;
 	uint64_t id;
 	const char *body, *queue;
-	int64_t retry_after_ms;
+	int64_t asked_ms; /* a delay, or as progress a hard limit; -1: neither */
 } outputs[] = {
 	{200, 0, "", "", -1},
 	{200, 0, "", "", -1},
@@ -154,6 +154,7 @@ static const struct {
 	{-2, 0, "", "", -1},
 	{201, 0, "HI", "", -1},
 	{503, 0, "", "", 250},
+	{-1, 0, "", "", 60000},
 	{200, 7, "", "", -1},
 	{-1, 7, "half", "", -1},
 	{201, 1000, "HI", "", -1},
@@ -181,7 +182,10 @@ static void check_output(size_t i, const struct bytes *frame)
 	ck_assert_msg(output->task_id == outputs[i].id, "output %zu", i);
 	ck_assert_text_eq(output->body, text_from(outputs[i].body));
 	ck_assert_text_eq(output->reply_queue, text_from(outputs[i].queue));
-	ck_assert_msg(output->retry_after_ms == outputs[i].retry_after_ms, "output %zu", i);
+	bool is_progress = output->status == STATUS_PROGRESS;
+	ck_assert_msg((is_progress ? output->hard_limit_ms : output->retry_after_ms) ==
+			      outputs[i].asked_ms,
+		"output %zu", i);
 	output_free(output);
 }
 

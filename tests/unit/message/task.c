@@ -70,10 +70,11 @@ START_TEST(properties_are_written_if_wanted)
 	struct properties properties = {0};
 	struct task_options options = task_plain_options;
 	options.properties = true;
+	options.attempts = 5;
 	struct delivery *d = delivery_of(&properties, TEXT_NONE, TEXT_NONE, TASK_LIMIT);
 	assert_frame(d, &options,
-		"85 a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 80 a1'6' 84 a8'exchange' a0 "
-		"ab'routing_key' a0 ab'redelivered' c2 a7'attempt' 01",
+		"85 a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 80 a1'6' 85 a8'exchange' a0 "
+		"ab'routing_key' a0 ab'redelivered' c2 a7'attempt' 01 a8'attempts' 05",
 		"no properties");
 	delivery_free(d);
 
@@ -94,10 +95,11 @@ START_TEST(properties_are_written_if_wanted)
 	buf_init(&out, TASK_LIMIT);
 	ck_assert_int_eq(task_write(d, &options, 3, 60000, &out, NULL), RC_OK);
 	struct bytes expected = from_hex(
-		"85 a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 80 a1'6' 8d aa'message_id' a1'm' a4'type' "
+		"85 a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 80 a1'6' 8e aa'message_id' a1'm' a4'type' "
 		"a1't' a6'app_id' a1'a' ac'content_type' a1'c' b0'content_encoding' a1'e' "
 		"a8'reply_to' a3 efbfbd a9'timestamp' cd 01 00 a8'priority' 05 a8'exchange' a1'x' "
-		"ab'routing_key' a1'r' ab'redelivered' c3 a7'attempt' 03 ab'deadline_ms' cd ea60");
+		"ab'routing_key' a1'r' ab'redelivered' c3 a7'attempt' 03 a8'attempts' 05 "
+		"ab'deadline_ms' cd ea60");
 	buf_consume(&out, WIRE_LENGTH_BYTES);
 	ck_assert_uint_eq(buf_len(&out), expected.len);
 	ck_assert_mem_eq(buf_text(&out).ptr, expected.at, expected.len);
@@ -121,7 +123,8 @@ START_TEST(the_key_of_a_session_stands_behind_the_headers)
 	d->id = 1;
 	assert_frame(d, &options,
 		"87 a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 81 a1's' a3'k-1' a1'4' a3'k-1' "
-		"a1'6' 84 a8'exchange' a0 ab'routing_key' a0 ab'redelivered' c2 a7'attempt' 01 "
+		"a1'6' 85 a8'exchange' a0 ab'routing_key' a0 ab'redelivered' c2 a7'attempt' 01 "
+		"a8'attempts' 00 "
 		"a1'7' 01",
 		"a key among all members");
 	delivery_free(d);
@@ -150,7 +153,8 @@ static const struct {
 	{UINT32_MAX, true, false, "a1'7' ce ff ff ff ff"},
 	{UINT64_MAX, true, false, "a1'7' cf ff ff ff ff ff ff ff ff"},
 	{1, true, true,
-		"a1'6' 84 a8'exchange' a0 ab'routing_key' a0 ab'redelivered' c2 a7'attempt' 01 "
+		"a1'6' 85 a8'exchange' a0 ab'routing_key' a0 ab'redelivered' c2 a7'attempt' 01 "
+		"a8'attempts' 00 "
 		"a1'7' 01"},
 };
 

@@ -2,17 +2,23 @@
 #include "worker/worker_environment.h"
 #include "unit/unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static char home[] = "HOME=/where/it/lives";
 static char *variables[] = {home, NULL};
+/* What each of these workers knows of its place, and its mark. */
+#define PLACE                                                                                      \
+	"WPOOL_SLOT=12;WPOOL_WORKERS=4;WPOOL_CONCURRENCY=1;WPOOL_POOL=mail;WPOOL_WORKER=/run/x/1;"
+
 static const struct rights other = {.is_other = true, .variables = variables};
 
-static void expect_environment(const struct workers_config *config, const char *wanted)
+static void expect_environment_of_slot(
+	const struct workers_config *config, uint16_t slot, const char *wanted)
 {
 	static char mark[] = "WPOOL_WORKER=/run/x/1";
 	char found[1000] = "";
-	char **environment = worker_environment_new(config, mark);
+	char **environment = worker_environment_new(config, slot, mark);
 	ck_assert_ptr_nonnull(environment);
 	for (char **entry = environment; *entry; entry++) {
 		strncat(found, *entry, sizeof found - strlen(found) - 2);
@@ -20,6 +26,11 @@ static void expect_environment(const struct workers_config *config, const char *
 	}
 	ck_assert_str_eq(found, wanted);
 	free(environment);
+}
+
+static void expect_environment(const struct workers_config *config, const char *wanted)
+{
+	expect_environment_of_slot(config, 12, wanted);
 }
 
 START_TEST(a_worker_gets_the_configured_variables)
@@ -31,27 +42,24 @@ START_TEST(a_worker_gets_the_configured_variables)
 	char *more[] = {new_c, d, NULL}, *own_home[] = {new_home, NULL};
 	char **before = environ;
 	environ = ours;
-	struct workers_config config = {.concurrency = 1, .pipe = PIPE_PATH};
-	expect_environment(&config,
-		"A=1;AB=2;C=3;HOME=/root;TMPDIR=/x;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	struct workers_config config = {
+		.pool = "mail", .workers = 4, .concurrency = 1, .pipe = PIPE_PATH};
+	expect_environment(&config, "A=1;AB=2;C=3;HOME=/root;TMPDIR=/x;" PLACE);
 	config.variables = more;
-	expect_environment(&config,
-		"A=1;AB=2;C=;HOME=/root;TMPDIR=/x;D=4=5;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;AB=2;C=;HOME=/root;TMPDIR=/x;D=4=5;" PLACE);
 	config.passed = (char *[]){none, NULL};
-	expect_environment(&config, "C=;D=4=5;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "C=;D=4=5;" PLACE);
 	config.passed = (char *[]){just, NULL};
-	expect_environment(&config, "A=1;C=;D=4=5;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;C=;D=4=5;" PLACE);
 	config.passed = (char *[]){beginning, NULL};
 	config.variables = NULL;
-	expect_environment(&config, "A=1;AB=2;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;AB=2;" PLACE);
 	config.rights = &other;
-	expect_environment(&config,
-		"A=1;AB=2;HOME=/where/it/lives;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;AB=2;HOME=/where/it/lives;" PLACE);
 	config.passed = (char *[]){all, NULL};
 	config.variables = own_home;
 	config.pipe = PIPE_COREFX;
-	expect_environment(&config,
-		"A=1;AB=2;C=3;HOME=/given;TMPDIR=/tmp;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;AB=2;C=3;HOME=/given;TMPDIR=/tmp;" PLACE);
 	environ = before;
 }
 END_TEST
@@ -65,29 +73,43 @@ START_TEST(secrets_are_kept_back)
 	char *names[] = {url_name, pw_name, NULL}, **secrets = names;
 	char **before = environ;
 	environ = ours;
-	struct workers_config config = {.concurrency = 1, .pipe = PIPE_PATH, .secrets = &secrets};
+	struct workers_config config = {.pool = "mail",
+		.workers = 4,
+		.concurrency = 1,
+		.pipe = PIPE_PATH,
+		.secrets = &secrets};
 	config.passed = (char *[]){automatic, NULL};
-	expect_environment(&config, "A=1;AMQP_URLS=x;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;AMQP_URLS=x;" PLACE);
 	config.passed = (char *[]){automatic, pw_name, NULL};
-	expect_environment(
-		&config, "A=1;AMQP_URLS=x;PW=p;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;AMQP_URLS=x;PW=p;" PLACE);
 	config.passed = (char *[]){all, NULL};
-	expect_environment(&config,
-		"A=1;AMQP_URL=amqp://u:p@h;AMQP_URLS=x;PW=p;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;AMQP_URL=amqp://u:p@h;AMQP_URLS=x;PW=p;" PLACE);
 	environ = before;
 }
 END_TEST
 
-/* It replaces that of our own environment, where it is a setting. */
-START_TEST(a_worker_gets_the_concurrency_of_its_pool)
+/* They replace those of our own environment, where wpool is a worker itself, and of the
+ * configuration, which a file may not have. */
+START_TEST(a_worker_knows_its_place)
 {
-	char ours[] = "WPOOL_CONCURRENCY=7", given[] = "WPOOL_CONCURRENCY=8", all[] = "all";
+	char concurrency[] = "WPOOL_CONCURRENCY=7", given[] = "WPOOL_CONCURRENCY=8",
+	     pool[] = "WPOOL_POOL=outer", slot[] = "WPOOL_SLOT=3", workers[] = "WPOOL_WORKERS=9",
+	     all[] = "all";
+	char name[65];
 	char **before = environ;
-	environ = (char *[]){ours, NULL};
-	struct workers_config config = {.concurrency = 10000, .pipe = PIPE_PATH};
+	memset(name, 'n', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	environ = (char *[]){concurrency, pool, slot, workers, NULL};
+	struct workers_config config = {
+		.pool = name, .workers = 65535, .concurrency = 65535, .pipe = PIPE_PATH};
 	config.passed = (char *[]){all, NULL};
 	config.variables = (char *[]){given, NULL};
-	expect_environment(&config, "WPOOL_CONCURRENCY=10000;WPOOL_WORKER=/run/x/1;");
+	char wanted[300];
+	snprintf(wanted, sizeof wanted,
+		"WPOOL_CONCURRENCY=65535;WPOOL_POOL=%s;WPOOL_SLOT=65535;WPOOL_WORKERS=65535;"
+		"WPOOL_WORKER=/run/x/1;",
+		name);
+	expect_environment_of_slot(&config, UINT16_MAX, wanted);
 	environ = before;
 }
 END_TEST
@@ -96,7 +118,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/worker_environment");
 	UNIT_CASE(s, "environment", a_worker_gets_the_configured_variables,
-		a_worker_gets_the_concurrency_of_its_pool, secrets_are_kept_back);
+		a_worker_knows_its_place, secrets_are_kept_back);
 	return s;
 }
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Awaitable, Mapping, Optional, Protocol
 
 from .answers import Body, check_body
 from .control import CANCEL
-from .encode import accept_frame, progress_frame
+from .encode import accept_frame, hard_limit_frame, progress_frame
 from .task import TaskFacts, TaskHost
 
 if TYPE_CHECKING:
@@ -70,9 +70,19 @@ class AsyncTask(TaskFacts):
         """Report progress to the supervisor: str or bytes, any number of times before the answer. It is on its way
         without `await`; `await task.progress(…)` also waits while the supervisor does not read."""
         check_body(note)
+        return self._send(progress_frame(note, self))
+
+    def set_hard_limit(self, seconds: float) -> Awaitable[None]:
+        """Set how long this attempt may take, from its begin, until the supervisor ends the worker. It replaces the
+        pool's `limits.hard`, and may be shorter or longer, up to 365 days; the last one counts. Time that is over
+        already ends the attempt now. A supervisor of an earlier version ignores it. It is on its way without `await`,
+        as progress() is."""
+        return self._send(hard_limit_frame(seconds, self))
+
+    def _send(self, frame: bytes) -> Awaitable[None]:
         if self._is_answered:
             raise RuntimeError("this task has its answer")
-        return self._host.send(progress_frame(note, self))
+        return self._host.send(frame)
 
     def _obey(self, request: bytes) -> None:
         # A second cancellation would interrupt the cleanup.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import threading
 from typing import Callable, Optional
@@ -20,6 +21,7 @@ _done_with_id = struct.Struct(f">I{len(_DONE_MAP)}sQ").pack
 _DONE_SIZE = len(_DONE_MAP) + 8
 # A packer keeps a buffer as large as its largest output. Larger outputs get one of their own.
 _KEPT_MAX = 64 << 10
+HARD_LIMIT_MAX = 365 * 24 * 60 * 60  # seconds
 
 
 class _Packers(threading.local):
@@ -58,3 +60,12 @@ def accept_frame(task: TaskFacts) -> bytes:
 
 def progress_frame(note: Body, task: TaskFacts) -> bytes:
     return _frame({"0": note, "1": -1}, task.id)
+
+
+def hard_limit_frame(seconds: float, task: TaskFacts) -> bytes:
+    """Return the frame that sets the hard limit. Raise if the supervisor would ignore it."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise TypeError(f"a hard limit is a number of seconds, not {type(seconds).__name__}")
+    if not 0 < seconds <= HARD_LIMIT_MAX:
+        raise ValueError(f"a hard limit is above 0 and at most {HARD_LIMIT_MAX} seconds, not {seconds}")
+    return _frame({"1": -1, "2": {"HardLimitMilliseconds": math.ceil(seconds * 1000)}}, task.id)

@@ -6,7 +6,7 @@ import threading
 from typing import Any, Mapping, Optional, Protocol
 
 from .answers import Body, check_body
-from .encode import accept_frame, progress_frame
+from .encode import accept_frame, hard_limit_frame, progress_frame
 from .task import TaskFacts, TaskHost
 
 
@@ -25,7 +25,7 @@ class Host(TaskHost, Protocol):
 
 class Task(TaskFacts):
     """A message for a plain handler, and for its thread. Until the handler returns, other threads may call progress() and
-    wait for an event that stop_event returned."""
+    set_hard_limit(), and wait for an event that stop_event returned."""
 
     _host: Host
     _stop_event: Optional[threading.Event] = None
@@ -63,6 +63,15 @@ class Task(TaskFacts):
     def progress(self, note: Body) -> None:
         """Report progress to the supervisor: str or bytes, any number of times before the answer."""
         check_body(note)
+        self._send(progress_frame(note, self))
+
+    def set_hard_limit(self, seconds: float) -> None:
+        """Set how long this attempt may take, from its begin, until the supervisor ends the worker. It replaces the
+        pool's `limits.hard`, and may be shorter or longer, up to 365 days; the last one counts. Time that is over
+        already ends the attempt now. A supervisor of an earlier version ignores it."""
+        self._send(hard_limit_frame(seconds, self))
+
+    def _send(self, frame: bytes) -> None:
         if self._is_answered:
             raise RuntimeError("this task has its answer")
-        self._host.write(progress_frame(note, self))
+        self._host.write(frame)

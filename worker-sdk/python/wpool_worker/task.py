@@ -88,6 +88,21 @@ class TaskFacts:
         return properties if isinstance(properties, dict) else {}
 
     @property
+    def attempt(self) -> Optional[int]:
+        """Which attempt of the message this is, from 1; None in pools without `properties: true`."""
+        return self._count("attempt")
+
+    @property
+    def attempts(self) -> Optional[int]:
+        """How many attempts there are in all (the pool's `retry.attempts`). In the attempt of that number, or a later
+        one, a failure is final. None in pools without `properties: true`, and from an older supervisor."""
+        return self._count("attempts")
+
+    def _count(self, name: str) -> Optional[int]:
+        count = self.properties.get(name)
+        return count if type(count) is int and count >= 1 else None
+
+    @property
     def is_text(self) -> bool:
         """Whether the body is text, which means valid UTF-8."""
         return not isinstance(self._fields.get("0"), bytes)

@@ -10,6 +10,8 @@
 #ifndef WPOOL_WORKER_H
 #define WPOOL_WORKER_H
 
+#include "value.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +24,6 @@ extern "C" {
 #define WPOOL_NO_LIMIT INT64_MAX
 
 struct wpool_task;
-struct msgpack_object;
 
 /* Do one task and, as the last step, answer it with one of the functions below. If the handler
  * returns without an answer, the task has failed (500). */
@@ -38,34 +39,6 @@ WPOOL_PUBLIC int wpool_worker_run(wpool_handler *handler, void *context);
  * wpool_should_stop asks them to end. */
 WPOOL_PUBLIC int wpool_worker_run_threads(wpool_handler *handler, void *context);
 
-/* Bytes followed by a NUL that len does not count. They may contain NULs. */
-struct wpool_text {
-	const char *data;
-	size_t len;
-};
-
-enum wpool_kind {
-	WPOOL_NIL,
-	WPOOL_BOOL,    /* .boolean */
-	WPOOL_INTEGER, /* .integer */
-	WPOOL_REAL,    /* .real */
-	WPOOL_TEXT,    /* .text, UTF-8 */
-	WPOOL_BYTES,   /* .text */
-	WPOOL_TIME,    /* .integer, seconds since 1970 */
-	WPOOL_OTHER,   /* a table, an array, an integer over int64: read .object with msgpack-c */
-};
-
-struct wpool_value {
-	enum wpool_kind kind;
-	union {
-		bool boolean;
-		int64_t integer;
-		double real;
-		struct wpool_text text;
-	};
-	const struct msgpack_object *object;
-};
-
 /* The functions that read a task (wpool_task_...) may be called in several threads at a time.
  * The message. body_is_text: it is valid UTF-8. queue: the queue of its pool.
  * correlation_id: "" if there is none. */
@@ -80,6 +53,10 @@ WPOOL_PUBLIC struct wpool_text wpool_task_session(const struct wpool_task *);
 
 /* The id that the supervisor gave to this attempt, for log lines; 0: it gave none. */
 WPOOL_PUBLIC uint64_t wpool_task_id(const struct wpool_task *);
+/* Which attempt this is, from 1, and how many there are (`retry.attempts`): in the last, or a later
+ * one, a failure is final. 0: not known (no `properties: true`, or an older supervisor). */
+WPOOL_PUBLIC uint32_t wpool_task_attempt(const struct wpool_task *);
+WPOOL_PUBLIC uint32_t wpool_task_attempts(const struct wpool_task *);
 
 /* Return the text of the header of exactly this name. NULL: absent, or not text (pools with
  * `headers: typed`). */
@@ -138,6 +115,10 @@ WPOOL_PUBLIC int wpool_progress(struct wpool_task *, const void *note, size_t le
  * buffered as an answer is. Not in a pool with `session`. A second time changes nothing. Return 0,
  * or -1 with errno: EALREADY, the task has its answer; others as wpool_done. */
 WPOOL_PUBLIC int wpool_accept(struct wpool_task *);
+/* The same; set how many milliseconds, 1 to 365 days, this attempt may take from its begin until
+ * the worker is ended, in place of the pool's `limits.hard`. An older supervisor ignores it. */
+#define WPOOL_HARD_LIMIT_MAX INT64_C(31536000000)
+WPOOL_PUBLIC int wpool_set_hard_limit(struct wpool_task *, int64_t limit_ms);
 
 #ifdef __cplusplus
 }
