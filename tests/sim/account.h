@@ -31,7 +31,8 @@
 	X(TEMPER_TWICE)   /* two answers */                                                        \
 	X(TEMPER_IGNORED) /* 200 with a reply queue */                                             \
 	X(TEMPER_LONG)    /* done when it is interrupted, if the pool interrupts */                \
-	X(TEMPER_SLICES)  /* handed back three times, then done */
+	X(TEMPER_SLICES)  /* handed back three times, then done */                                 \
+	X(TEMPER_POSTPONE) /* postponed three times, then done */
 
 enum temper {
 #define X(temper) temper,
@@ -44,6 +45,7 @@ struct message_account {
 	enum temper temper;
 	uint32_t done, replied, dead, dropped, refused; /* how often it ended so */
 	uint32_t failures;                              /* failed attempts, for any reason */
+	uint32_t postponed;                             /* by workers */
 	uint32_t published, returned;                   /* its replies and copies */
 	bool forgiven;                                  /* its queue was deleted: it may be lost */
 	bool excused; /* given up before its last attempt, because of the policy or its returns */

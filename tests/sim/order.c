@@ -502,10 +502,16 @@ void order_answered(
 		order_pass(runtime, task->id);
 	} else if (task->slice < policy->slices) {
 		held->state = HAND_WAITING;
-		held->is_front = held->is_suspect = false;
+		held->is_front = held->is_suspect = held->is_postponed = false;
 		held->has_rest = true;
 		held->failures = 0;
 	}
+}
+
+/* It goes before both lanes. */
+static bool had_attempt(const struct held *held)
+{
+	return held->failures || held->is_suspect || held->is_postponed;
 }
 
 /* It was not done when its session was aborted. */
@@ -523,7 +529,7 @@ static void end_aborted(struct pool_runtime *runtime, uint32_t id)
 		return;
 	}
 	ordered_at(runtime, id)->is_disposed = false; /* by an abort before this one */
-	held->state = held->failures || held->is_suspect ? HAND_PARKED : HAND_WAITING;
+	held->state = had_attempt(held) ? HAND_PARKED : HAND_WAITING;
 	held->due = runtime->world->now;
 }
 
@@ -575,7 +581,7 @@ void order_gone(struct pool_runtime *runtime, const struct worker_task *task, bo
 		end_aborted(runtime, task->id);
 		return;
 	}
-	held->state = held->failures || held->is_suspect ? HAND_PARKED : HAND_WAITING;
+	held->state = had_attempt(held) ? HAND_PARKED : HAND_WAITING;
 	held->due = runtime->world->now;
 	order_turns_unsent(runtime, task);
 }
@@ -593,6 +599,17 @@ static void park(struct pool_runtime *runtime, uint32_t id, const struct notice 
 		workers_have_many(runtime) &&
 		(notice->reason == REASON_CRASHED || notice->reason == REASON_TIMED_OUT);
 	held->failures++;
+	held->due = runtime->world->now + notice->duration;
+}
+
+static void postpone(struct pool_runtime *runtime, uint32_t id, const struct notice *notice)
+{
+	struct held *held = &runtime->hand.held[id];
+
+	sim_require(held->state == HAND_RUNNING, "message %u is postponed in state %d", id,
+		held->state);
+	held->state = HAND_PARKED;
+	held->is_postponed = true;
 	held->due = runtime->world->now + notice->duration;
 }
 
@@ -623,6 +640,8 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 	}
 	if (notice->kind == NOTICE_TASK_RETRIED)
 		park(runtime, id, notice);
+	if (notice->kind == NOTICE_TASK_DEFERRED)
+		postpone(runtime, id, notice);
 	if (notice->kind == NOTICE_SESSION_BLOCKED)
 		block(runtime, id, notice);
 	if (notice->kind != NOTICE_TASK_GIVEN_UP)

@@ -50,8 +50,9 @@ static void put_off(struct tasks *tasks, struct delivery *delivery, const struct
 		emit(tasks, NOTICE_TASK_NOT_DUE, delivery, REASON_NONE);
 		return;
 	}
+	/* The clock shows whole milliseconds, and it must not be early by the rest of one. */
 	delivery->not_before_ms =
-		context->effects->wall_ms(context->io) + decision->delay / MTIME_MS;
+		context->effects->wall_ms(context->io) + 1 + decision->delay / MTIME_MS;
 	emit(tasks, NOTICE_TASK_DEFERRED, delivery, REASON_NONE);
 }
 
