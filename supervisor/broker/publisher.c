@@ -150,9 +150,8 @@ static void on_making_refused(
 	bool is_retry = retry_queue_delay(publisher->config->queue, name, &delay);
 	bool is_wait = wait_queue_step(publisher->config->queue, name, &delay);
 
-	channel_refusal_set(&refusal,
-		is_retry || is_wait ? REFUSED_DECLARE_RETRY : REFUSED_DECLARE, name, event->code,
-		event->text);
+	channel_refusal_set(&refusal, is_retry || is_wait ? REFUSED_DECLARE_RETRY : REFUSED_DECLARE,
+		name, event->code, event->text);
 	if (event->code == REPLY_ACCESS_REFUSED && is_retry) {
 		channel_log_line(publisher->log,
 			publisher->has_logged_no_right ? LOG_DEBUG : LOG_WARN,
@@ -275,8 +274,8 @@ static bool on_missing_wait_queue(
 	if (may_make(publisher, name, now)) {
 		channel_log_line(publisher->log, LOG_INFO,
 			"wait queue \"%s\" does not exist; making it", publisher->made);
-		topology_make_retry(publisher->connection, config->channel, name, config->queue,
-			step, 0);
+		topology_make_retry(
+			publisher->connection, config->channel, name, config->queue, step, 0);
 	}
 	return false;
 }

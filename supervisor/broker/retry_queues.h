@@ -1,7 +1,7 @@
-/* Choose the retry queue or wait queue in which a copy waits. Layer: broker, pure. It is the queue of the copy's
- * own delay. If that is missing and may not be declared, it is the nearest that exists, a longer
- * delay before a shorter one. A missing queue is found by publishing, which costs nothing. After a
- * minute it is used again, because an operator may have declared it. */
+/* Choose the retry queue or wait queue in which a copy waits. Layer: broker, pure. It is the queue
+ * of the copy's own delay. If that is missing and may not be declared, it is the nearest that
+ * exists, a longer delay before a shorter one. A missing queue is found by publishing, which costs
+ * nothing. After a minute it is used again, because an operator may have declared it. */
 #ifndef BROKER_RETRY_QUEUES_H
 #define BROKER_RETRY_QUEUES_H
 

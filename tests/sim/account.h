@@ -25,13 +25,13 @@
 	X(TEMPER_FAIL)                                                                             \
 	X(TEMPER_POISON) /* kills each worker */                                                   \
 	X(TEMPER_HANG)                                                                             \
-	X(TEMPER_BLOCK)   /* it hangs, and its worker does nothing else either */                  \
-	X(TEMPER_BREAK)   /* a protocol error */                                                   \
-	X(TEMPER_UNKNOWN) /* an unknown status */                                                  \
-	X(TEMPER_TWICE)   /* two answers */                                                        \
-	X(TEMPER_IGNORED) /* 200 with a reply queue */                                             \
-	X(TEMPER_LONG)    /* done when it is interrupted, if the pool interrupts */                \
-	X(TEMPER_SLICES)  /* handed back three times, then done */                                 \
+	X(TEMPER_BLOCK)    /* it hangs, and its worker does nothing else either */                 \
+	X(TEMPER_BREAK)    /* a protocol error */                                                  \
+	X(TEMPER_UNKNOWN)  /* an unknown status */                                                 \
+	X(TEMPER_TWICE)    /* two answers */                                                       \
+	X(TEMPER_IGNORED)  /* 200 with a reply queue */                                            \
+	X(TEMPER_LONG)     /* done when it is interrupted, if the pool interrupts */               \
+	X(TEMPER_SLICES)   /* handed back three times, then done */                                \
 	X(TEMPER_POSTPONE) /* postponed three times, then done */
 
 enum temper {

@@ -31,8 +31,8 @@ static uint32_t choose_brought(struct world *world)
 
 /* Some begin later, and some could have begun long ago. The time of one that
  * is to be invalid may be what cannot be used. */
-static void choose_time(
-	struct world *world, bool *is_invalid, bool has_key, struct copy_facts *facts, struct buf *out)
+static void choose_time(struct world *world, bool *is_invalid, bool has_key,
+	struct copy_facts *facts, struct buf *out)
 {
 	static const uint32_t spans_s[] = {1, 10, 60, 1800};
 	struct random *random = &world->random;

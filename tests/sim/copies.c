@@ -38,12 +38,12 @@ void copies_check_postponed(const struct delivery *delivery, mtime delay, mtime 
 		"message %u is postponed by %lld us to another time", id, (long long)delay);
 }
 
-/* Each step ends before the time, or hardly after it: 0.5 %, or 20 ms. */
+/* Each step ends before the time, or hardly after it: 0.2 %, or 20 ms. */
 static mtime check_step(const struct parcel *parcel, mtime not_before, mtime now)
 {
 	static const int64_t steps_ms[] = {10, 30, 100, 300, 1000, 3000, 10000, 30000, 120000,
 		600000, 3600000, 21600000, 86400000, 604800000, 2592000000};
-	mtime left = not_before - now, late = mtime_max(left / 200, 20 * MTIME_MS), longest = 0;
+	mtime left = not_before - now, late = mtime_max(left / 500, 20 * MTIME_MS), longest = 0;
 
 	for (size_t i = 0; i < sizeof steps_ms / sizeof *steps_ms; i++)
 		if (i == 0 || steps_ms[i] * MTIME_MS <= left + late + MTIME_MS)
@@ -148,8 +148,7 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 		break;
 	case PARCEL_LATER:
 		facts.not_before = check_step(parcel,
-			mtime_max(facts.not_before, time_of(parcel->delivery->not_before_ms)),
-			now);
+			mtime_max(facts.not_before, time_of(parcel->delivery->not_before_ms)), now);
 		break;
 	case PARCEL_DEAD_LETTER:
 		check_output(parcel);

@@ -247,8 +247,7 @@ static void do_emit(void *io, const struct notice *notice)
 	if (notice->kind == NOTICE_WORKER_OVERDUE)
 		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);
 	if (notice->kind == NOTICE_TASK_DEFERRED)
-		copies_check_postponed(
-			notice->delivery, notice->duration, runtime->world->now);
+		copies_check_postponed(notice->delivery, notice->duration, runtime->world->now);
 	if (notice->kind == NOTICE_TASK_RENEWED)
 		copies_check_renewal(notice->delivery);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)
@@ -283,5 +282,5 @@ static void do_name(void *io, const struct session_handover *handover)
 }
 
 const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_ask, do_is_same, do_allow_slots, do_waited, do_wall_ms, do_emit, do_name, do_window, do_hand_over,
-	throttles_find_keys};
+	do_ask, do_is_same, do_allow_slots, do_waited, do_wall_ms, do_emit, do_name, do_window,
+	do_hand_over, throttles_find_keys};

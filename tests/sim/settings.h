@@ -41,7 +41,7 @@
 	X(TROUBLE_CONCURRENCY, "concurrency")   /* workers have several tasks open */              \
 	X(TROUBLE_SESSIONS, "sessions")         /* messages have keys */                           \
 	X(TROUBLE_TOKEN, "token")               /* several supervisors take turns at them */       \
-	X(TROUBLE_THROTTLES, "throttles")       /* pools have throttles */                          \
+	X(TROUBLE_THROTTLES, "throttles")       /* pools have throttles */                         \
 	X(TROUBLE_LATER, "later")               /* messages have a time (NotBefore) */
 
 enum trouble {

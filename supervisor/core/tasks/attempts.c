@@ -133,8 +133,8 @@ static void park(struct tasks *tasks, struct delivery *delivery, const struct de
 		if (!delivery->failed_at)
 			delivery->failed_at = now;
 		delivery->attempt++;
-		delivery->is_suspect |= decision->reason == REASON_CRASHED ||
-					decision->reason == REASON_TIMED_OUT;
+		delivery->is_suspect |=
+			decision->reason == REASON_CRASHED || decision->reason == REASON_TIMED_OUT;
 	}
 	sessions_park(tasks->sessions, delivery, decision->reason, decision->delay, now);
 }

@@ -38,7 +38,7 @@ const mtime wait_steps[] = {
 };
 const size_t wait_step_count = sizeof wait_steps / sizeof *wait_steps;
 
-#define LATE_SHARE  200 /* of what is left: 0.5 % */
+#define LATE_SHARE  500 /* of what is left: 0.2 % */
 #define LATE_MIN_MS 20
 
 /* In milliseconds throughout: a delay that a worker requests may not fit in microseconds. */

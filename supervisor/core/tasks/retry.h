@@ -30,7 +30,7 @@ extern const mtime wait_steps[];
 extern const size_t wait_step_count;
 
 /* The step for a task whose time comes in left_ms: the longest that ends before it, or so little
- * later that it does not matter (0.5 %, or 20 ms if that is more). The shortest one if each is too
+ * later that it does not matter (0.2 %, or 20 ms if that is more). The shortest one if each is too
  * long. What the broker adds to a step is made up for by the next one. */
 mtime wait_step(int64_t left_ms);
 

@@ -45,9 +45,8 @@ struct decision settle_refuse(
 /* It waits in a wait queue. No attempt is counted. */
 static struct decision wait_for(int64_t left_ms)
 {
-	return (struct decision){.verdict = VERDICT_PUBLISH,
-		.parcel = PARCEL_LATER,
-		.delay = left_ms * MTIME_MS};
+	return (struct decision){
+		.verdict = VERDICT_PUBLISH, .parcel = PARCEL_LATER, .delay = left_ms * MTIME_MS};
 }
 
 /* A copy begins without the broker's count of returns. What is put off after fewer returns than
