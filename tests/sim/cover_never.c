@@ -131,6 +131,7 @@ static const struct line never[] = {
 	{"operator", "kill drain force freeze left", "dead", "it is not there"},
 	{"operator", "force", "leaves", "all is settled"},
 	{"operator", "left", "serves stops", "it leaves first"},
+	{"temper", "TEMPER_POSTPONE", "replied dropped", "no reply"},
 	{"temper", "TEMPER_DONE TEMPER_REPLY_NOWHERE TEMPER_FAIL_ONCE TEMPER_LONG TEMPER_SLICES "
 		"TEMPER_TWICE TEMPER_IGNORED", "replied dropped", "no reply"},
 	{"temper", "TEMPER_REPLY_NOWHERE", "refused", "it has no caller"},
