@@ -61,10 +61,10 @@ START_TEST(a_published_delay_is_kept)
 	char *body = scratch_path(fixture.folder, "body");
 	int64_t start = wall_ms();
 	scratch_write(body, "later");
-	free(RUN(0, "publish", "--queue", fixture.queue, "--delay", "2500ms", "--message-id",
-		"later", body));
+	free(RUN(0, "publish", "--broker", broker_url(fixture.broker), "--queue", fixture.queue,
+		"--delay", "2500ms", "--correlation-id", "later", body));
 	client_post(fixture.client, fixture.queue,
-		&(struct letter){.body = "now", .message_id = "now"});
+		&(struct letter){.body = "now", .correlation_id = "now"});
 	expect_witness("now");
 	ck_assert_int_eq(fixture_witnessed("later"), 0);
 	expect_witness("later");
@@ -83,7 +83,7 @@ START_TEST(it_waits_in_the_broker)
 	char *time = scratch_text("%lld", (long long)wall_ms() + 3500);
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){
-			.body = "x", .message_id = "later", .headers = {{"NotBefore", time}}});
+			.body = "x", .correlation_id = "later", .headers = {{"NotBefore", time}}});
 	broker_expect_messages(fixture.broker, waiting, 1);
 	proc_signal(serve, SIGKILL);
 	ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
@@ -187,7 +187,7 @@ START_TEST(a_time_that_is_none_is_a_dead_letter)
 	}
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){
-			.body = "x", .message_id = "past", .headers = {{"NotBefore", "1"}}});
+			.body = "x", .correlation_id = "past", .headers = {{"NotBefore", "1"}}});
 	expect_witness("past");
 	ck_assert_int_eq(fixture_witnessed(NULL), 1);
 	expect_clean_end(serve);
@@ -198,19 +198,19 @@ END_TEST
  * postpones. */
 START_TEST(sessions_keep_their_order)
 {
-	struct proc *serve = serve_echo("session: {key: header:session}, workers: 2");
+	struct proc *serve = serve_echo("session: {key: header:session}");
 	char *time = scratch_text("%lld", (long long)wall_ms() + 1500);
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x",
-			.message_id = "delayed",
+			.correlation_id = "delayed",
 			.headers = {{"session", "a"}, {"NotBefore", time}}});
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x",
-			.message_id = "postponed",
+			.correlation_id = "postponed",
 			.headers = {{"session", "a"}, {"X-Postpone-Until", time}}});
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){
-			.body = "x", .message_id = "behind", .headers = {{"session", "a"}}});
+			.body = "x", .correlation_id = "behind", .headers = {{"session", "a"}}});
 	expect_witness("behind");
 	ck_assert_int_eq(fixture_witnessed("postponed"), 1);
 	expect_witness("delayed");

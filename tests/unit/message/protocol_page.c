@@ -146,7 +146,7 @@ static const struct {
 	int32_t status;
 	uint64_t id;
 	const char *body, *queue;
-	int64_t retry_after_ms;
+	int64_t wait_ms; /* to retry or to come back; -1: none */
 } outputs[] = {
 	{200, 0, "", "", -1},
 	{200, 0, "", "", -1},
@@ -164,6 +164,7 @@ static const struct {
 	{201, 0, "HI", "", -1},
 	{200, 0, "", "", -1},
 	{201, 0, "HI", "work", -1},
+	{503, 0, "", "", 5000},
 	{201, 0, "rest", "work", -1},
 	{-1, 7, "half", "", -1},
 	{201, 8, "B", "", -1},
@@ -180,7 +181,8 @@ static void check_output(size_t i, const struct bytes *frame)
 	ck_assert_msg(output->task_id == outputs[i].id, "output %zu", i);
 	ck_assert_text_eq(output->body, text_from(outputs[i].body));
 	ck_assert_text_eq(output->reply_queue, text_from(outputs[i].queue));
-	ck_assert_msg(output->retry_after_ms == outputs[i].retry_after_ms, "output %zu", i);
+	int64_t wait_ms = output->postpone_ms >= 0 ? output->postpone_ms : output->retry_after_ms;
+	ck_assert_msg(wait_ms == outputs[i].wait_ms, "output %zu", i);
 	output_free(output);
 }
 
