@@ -592,25 +592,17 @@ static void park(struct pool_runtime *runtime, uint32_t id, const struct notice 
 
 	sim_require(
 		held->state == HAND_RUNNING, "message %u is parked in state %d", id, held->state);
+	held->state = HAND_PARKED;
+	held->due = runtime->world->now + notice->duration;
+	held->is_postponed = notice->kind == NOTICE_TASK_DEFERRED;
+	if (held->is_postponed)
+		return;
 	copies_check_retry(
 		&runtime->config.policy, id, notice->reason, notice->duration, held->failures);
-	held->state = HAND_PARKED;
 	held->is_suspect |=
 		workers_have_many(runtime) &&
 		(notice->reason == REASON_CRASHED || notice->reason == REASON_TIMED_OUT);
 	held->failures++;
-	held->due = runtime->world->now + notice->duration;
-}
-
-static void postpone(struct pool_runtime *runtime, uint32_t id, const struct notice *notice)
-{
-	struct held *held = &runtime->hand.held[id];
-
-	sim_require(held->state == HAND_RUNNING, "message %u is postponed in state %d", id,
-		held->state);
-	held->state = HAND_PARKED;
-	held->is_postponed = true;
-	held->due = runtime->world->now + notice->duration;
 }
 
 static void block(struct pool_runtime *runtime, uint32_t id, const struct notice *notice)
@@ -638,10 +630,8 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 		order_loose_told(runtime, notice);
 		return;
 	}
-	if (notice->kind == NOTICE_TASK_RETRIED)
+	if (notice->kind == NOTICE_TASK_RETRIED || notice->kind == NOTICE_TASK_DEFERRED)
 		park(runtime, id, notice);
-	if (notice->kind == NOTICE_TASK_DEFERRED)
-		postpone(runtime, id, notice);
 	if (notice->kind == NOTICE_SESSION_BLOCKED)
 		block(runtime, id, notice);
 	if (notice->kind != NOTICE_TASK_GIVEN_UP)
