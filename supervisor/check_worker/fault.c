@@ -161,6 +161,9 @@ const char *fault_cause(enum fault_kind kind)
 	case FAULT_UNPUBLISHABLE:
 		return "AMQP cannot carry this reply: a name over 255 bytes, too many headers, or "
 		       "a body over 16 MiB";
+	case FAULT_BAD_POSTPONE:
+		return "PostponeMilliseconds is a number of milliseconds, or its digits, up to 365 "
+		       "days; with any other the task has failed";
 	case FAULT_NO_TASK:
 		return "it answers a task twice, or sends an output when no task is open";
 	case FAULT_FAILED_TASK:
