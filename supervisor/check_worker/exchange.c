@@ -107,8 +107,8 @@ bool exchange_take(struct exchange *exchange, const struct output *output, struc
 {
 	struct sent_task *task = NULL;
 	if (is_bad_postpone(output))
-		fault_set(ret_fault, FAULT_BAD_POSTPONE, whole,
-			"status 503 with a PostponeMilliseconds that is no time");
+		fault_set(ret_fault, FAULT_BAD_OUTPUT, whole,
+			"a PostponeMilliseconds that is no time");
 	else if (output->task_id != 0)
 		task = task_of_id(exchange, output, whole, ret_fault);
 	else if (exchange->concurrency > 1)

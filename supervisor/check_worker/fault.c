@@ -90,6 +90,9 @@ static const char *cause_in_output(const struct fault *fault)
 		{"a message that",
 			"the key \"0\" is text or bytes; encode a structure (as JSON) before"},
 		{"a reply queue", "the key \"3\" is the name of a queue as text, or absent"},
+		{"a PostponeMilliseconds",
+			"it is a number of milliseconds, or its digits, up to 365 days; with any "
+			"other value the task has failed"},
 		{"no map", "the output is packed as a bare value; it must be a map"},
 		{"more than four", "an array in place of the map has at most four elements"},
 		{"bytes follow",
@@ -161,9 +164,6 @@ const char *fault_cause(enum fault_kind kind)
 	case FAULT_UNPUBLISHABLE:
 		return "AMQP cannot carry this reply: a name over 255 bytes, too many headers, or "
 		       "a body over 16 MiB";
-	case FAULT_BAD_POSTPONE:
-		return "PostponeMilliseconds is a number of milliseconds, or its digits, up to 365 "
-		       "days; with any other the task has failed";
 	case FAULT_NO_TASK:
 		return "it answers a task twice, or sends an output when no task is open";
 	case FAULT_FAILED_TASK:

@@ -24,7 +24,6 @@
 	X(FAULT_BAD_LENGTH, "bad-length")                                                          \
 	X(FAULT_BAD_OUTPUT, "bad-output")                                                          \
 	X(FAULT_UNPUBLISHABLE, "unpublishable")                                                    \
-	X(FAULT_BAD_POSTPONE, "bad-postpone")                                                      \
 	X(FAULT_NO_TASK, "answer-without-task")                                                    \
 	X(FAULT_FAILED_TASK, "failed-task")                                                        \
 	X(FAULT_ORDER, "wrong-order")                                                              \

@@ -117,7 +117,7 @@ START_TEST(a_bad_time_to_postpone_is_named)
 		int64_t postpone_ms;
 		bool has_header;
 		enum fault_kind fault;
-	} rows[] = {{503, -1, true, FAULT_BAD_POSTPONE}, {503, -1, false, FAULT_NONE},
+	} rows[] = {{503, -1, true, FAULT_BAD_OUTPUT}, {503, -1, false, FAULT_NONE},
 		{503, 100, true, FAULT_NONE}, {500, -1, true, FAULT_NONE}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct exchange exchange;
