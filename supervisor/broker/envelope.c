@@ -2,7 +2,9 @@
 
 #include "amqp/table.h"
 #include "base/utf8.h"
+#include "core/tasks/retry.h"
 #include "message/copy.h"
+#include "message/names.h"
 #include <string.h>
 
 /* The lowest one that is high, for quorum queues of RabbitMQ 4, too. */
@@ -62,6 +64,14 @@ const char *envelope_set_expiration(struct envelope *e, int64_t ms)
 		return "is over the broker's limit of 4294967295 ms (49 days)";
 	e->has_expiration = true;
 	e->expiration_ms = ms;
+	return NULL;
+}
+
+const char *envelope_set_delay(struct envelope *e, int64_t ms)
+{
+	if (ms < 0 || ms > WAIT_ASKED_MAX_MS)
+		return "is over 365 days";
+	e->delay_ms = ms;
 	return NULL;
 }
 
@@ -164,6 +174,8 @@ static bool has_two_keys(const struct envelope *e)
 
 const char *envelope_problem(const struct envelope *e)
 {
+	struct table_field field;
+
 	if (has_field(e, ENVELOPE_QUEUE) &&
 		(has_field(e, ENVELOPE_EXCHANGE) || has_field(e, ENVELOPE_ROUTING_KEY)))
 		return "a queue is without exchange and routing key: its messages go through the "
@@ -174,6 +186,8 @@ const char *envelope_problem(const struct envelope *e)
 		return "a queue or an exchange is needed";
 	if (e->is_high && e->has_priority)
 		return "a message with a priority of its own cannot be high as well";
+	if (e->delay_ms > 0 && table_find(buf_text(&e->headers), HEADER_NOT_BEFORE, &field))
+		return "a message with a delay cannot have the header NotBefore as well";
 	if (has_two_keys(e))
 		return "the key of the session is also set by a header or a property of the "
 		       "message";
@@ -213,6 +227,8 @@ static bool write_properties(struct envelope *e, struct text message_id, uint64_
 
 	if (e->session.len > 0 && e->session_key.kind == KEY_HEADER)
 		table_put_string(&e->headers, e->session_key.header, e->session);
+	if (e->delay_ms > 0)
+		table_put_integer(&e->headers, HEADER_NOT_BEFORE, e->now_ms + e->delay_ms);
 	write_properties_of(e, message_id, number);
 	buf_truncate(&e->headers, own_headers);
 	return !e->raw.failed && !e->headers.failed;

@@ -39,6 +39,8 @@ struct envelope {
 	bool has_priority, has_expiration;
 	uint8_t priority;
 	int64_t expiration_ms;
+	int64_t delay_ms;   /* it begins so long after it is published (NotBefore); 0: at once */
+	int64_t now_ms;     /* with a delay: the wall clock, set before each publish */
 	struct buf headers; /* table entries */
 	struct buf raw;     /* the properties that envelope_publish made last */
 };
@@ -51,6 +53,7 @@ const char *envelope_set(struct envelope *, enum envelope_field, struct text) MU
 /* Set the priority from a number of 0 to 255. */
 const char *envelope_set_priority(struct envelope *, struct text) MUST_CHECK;
 const char *envelope_set_expiration(struct envelope *, int64_t ms) MUST_CHECK;
+const char *envelope_set_delay(struct envelope *, int64_t ms) MUST_CHECK;
 /* Add a header from "KEY=VALUE", the value as a string. Of two with one name it would depend on the
  * reader which one counts: the second one is refused, or with replace takes the place of the first.
  */

@@ -43,7 +43,8 @@ struct publisher {
 	mtime make_after;   /* declare no queue before this */
 	mtime remake_after; /* do not declare the queue `made` again before this */
 	struct retry_queues retry_queues;
-	bool has_logged_no_right;
+	struct wait_queues wait_queues;
+	bool has_logged_no_right, has_logged_no_wait;
 	struct channel_refusal refusal; /* the latest one */
 	uint64_t wall_s;
 	struct buf scratch; /* the properties of the parcel being published */
@@ -117,6 +118,7 @@ void publisher_up(struct publisher *publisher, struct connection *connection, mt
 	if (publisher->state == ENDED)
 		return;
 	retry_queues_forget(&publisher->retry_queues);
+	publisher->wait_queues = (struct wait_queues){0};
 	if (!publisher->keeps_apart) {
 		open_channel(publisher);
 		return;
@@ -146,9 +148,10 @@ static void on_making_refused(
 	struct channel_refusal refusal = {.kind = NULL};
 	mtime delay;
 	bool is_retry = retry_queue_delay(publisher->config->queue, name, &delay);
+	bool is_wait = wait_queue_step(publisher->config->queue, name, &delay);
 
-	channel_refusal_set(&refusal, is_retry ? REFUSED_DECLARE_RETRY : REFUSED_DECLARE, name,
-		event->code, event->text);
+	channel_refusal_set(&refusal, is_retry || is_wait ? REFUSED_DECLARE_RETRY : REFUSED_DECLARE,
+		name, event->code, event->text);
 	if (event->code == REPLY_ACCESS_REFUSED && is_retry) {
 		channel_log_line(publisher->log,
 			publisher->has_logged_no_right ? LOG_DEBUG : LOG_WARN,
@@ -157,6 +160,14 @@ static void on_making_refused(
 			refusal.text);
 		publisher->has_logged_no_right = true;
 		retry_queues_refuse(&publisher->retry_queues, delay, now);
+	} else if (event->code == REPLY_ACCESS_REFUSED && is_wait) {
+		channel_log_line(publisher->log,
+			publisher->has_logged_no_wait ? LOG_DEBUG : LOG_WARN,
+			"%s; what is to begin later waits in a shorter wait queue of the pool, as "
+			"often as needed; if there is none, it stays unacked (logged once)",
+			refusal.text);
+		publisher->has_logged_no_wait = true;
+		wait_queues_refuse(&publisher->wait_queues, delay, now);
 	} else {
 		publisher->make_after = mtime_after(now, WAIT_MAKING);
 		publisher->refusal = refusal;
@@ -248,6 +259,27 @@ static bool on_missing_retry_queue(
 	return false;
 }
 
+/* The same of a wait queue. */
+static bool on_missing_wait_queue(
+	struct publisher *publisher, struct text name, mtime step, mtime now)
+{
+	const struct publisher_config *config = publisher->config;
+
+	if (!wait_queues_has(step))
+		return false;
+	if (publisher->wait_queues.has_no_right) {
+		wait_queues_miss(&publisher->wait_queues, step, now);
+		return wait_queues_choose(&publisher->wait_queues, step) != step;
+	}
+	if (may_make(publisher, name, now)) {
+		channel_log_line(publisher->log, LOG_INFO,
+			"wait queue \"%s\" does not exist; making it", publisher->made);
+		topology_make_retry(
+			publisher->connection, config->channel, name, config->queue, step, 0);
+	}
+	return false;
+}
+
 static void on_return(struct publisher *publisher, const struct publish_answer *answer,
 	const struct amqp_event *amqp, mtime now)
 {
@@ -265,6 +297,8 @@ static void on_return(struct publisher *publisher, const struct publish_answer *
 	} else if (retry_queue_delay(publisher->config->queue, name, &delay)) {
 		bool must_wait = answer->number && pool_must_wait(publisher->pool, answer->number);
 		event.outbox.again = on_missing_retry_queue(publisher, name, delay, must_wait, now);
+	} else if (wait_queue_step(publisher->config->queue, name, &delay)) {
+		event.outbox.again = on_missing_wait_queue(publisher, name, delay, now);
 	}
 
 	free(amqp->content.owner);
@@ -310,32 +344,52 @@ const struct channel_refusal *publisher_refusal(const struct publisher *publishe
 	return &publisher->refusal;
 }
 
+/* Texts of options, where a copy waits. */
+struct wait_texts {
+	char queue[RETRY_QUEUE_NAME_MAX + 1], expiration[TEXT_DECIMAL_MAX];
+};
+
+/* A random part is added, so that copies do not expire all at once. */
+static void set_retry_queue(struct publisher *publisher, const struct parcel *parcel,
+	struct wait_texts *texts, struct copy_options *options)
+{
+	mtime delay = retry_queues_choose(
+		&publisher->retry_queues, parcel->delay, parcel->kind == PARCEL_POSTPONE);
+	mtime jitter_ms = topology_jitter(delay, publisher->config->retry.jitter) / MTIME_MS;
+
+	if (delay == 0)
+		return;
+	mtime wait_ms = delay / MTIME_MS + backoff_random_below(&publisher->backoff, jitter_ms + 1);
+	options->expiration = text_decimal((uint64_t)wait_ms, texts->expiration);
+	options->retry_queue =
+		retry_queue_name(options->queue, delay, texts->queue, sizeof texts->queue);
+}
+
+static void set_wait_queue(struct publisher *publisher, const struct parcel *parcel,
+	struct wait_texts *texts, struct copy_options *options)
+{
+	mtime step = wait_queues_choose(&publisher->wait_queues, parcel->delay);
+
+	options->expiration = text_decimal((uint64_t)(step / MTIME_MS), texts->expiration);
+	options->retry_queue =
+		wait_queue_name(options->queue, step, texts->queue, sizeof texts->queue);
+}
+
 void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 {
 	struct copy_options options = {.queue = publisher->config->queue,
 		.dead_letter = publisher->config->dead_letter,
 		.now_s = publisher->wall_s};
-	const struct retry_plan *plan = &publisher->config->retry;
-	char retry_queue[RETRY_QUEUE_NAME_MAX + 1], expiration[TEXT_DECIMAL_MAX];
+	struct wait_texts texts;
 	struct amqp_publish publish;
-	mtime delay = 0;
 
 	if (publisher->state != RUNNING)
 		return; /* GIVEN_UP in this turn: the pool publishes it again on the next channel */
 	options.frame_max = connection_frame_max(publisher->connection);
-	if (parcel_may_wait(parcel))
-		delay = retry_queues_choose(
-			&publisher->retry_queues, parcel->delay, parcel->kind == PARCEL_POSTPONE);
-	if (delay > 0) {
-		/* A random part is added, so that copies do not expire all at once. */
-		mtime jitter_ms = topology_jitter(delay, plan->jitter) / MTIME_MS;
-		mtime wait_ms =
-			delay / MTIME_MS + backoff_random_below(&publisher->backoff, jitter_ms + 1);
-
-		options.expiration = text_decimal((uint64_t)wait_ms, expiration);
-		options.retry_queue =
-			retry_queue_name(options.queue, delay, retry_queue, sizeof retry_queue);
-	}
+	if (parcel->kind == PARCEL_LATER)
+		set_wait_queue(publisher, parcel, &texts, &options);
+	else if (parcel_may_wait(parcel))
+		set_retry_queue(publisher, parcel, &texts, &options);
 	if (copy_build(parcel, &options, &publisher->scratch, &publish) == RC_OK) {
 		channel_publish(publisher->connection, publisher->config->channel, &publish);
 		CRASH_POINT("copy-published");
@@ -381,6 +435,7 @@ static void give_up(struct publisher *publisher, mtime now)
 void publisher_tick(struct publisher *publisher, mtime now)
 {
 	retry_queues_tick(&publisher->retry_queues, now);
+	wait_queues_tick(&publisher->wait_queues, now);
 	if (now < publisher_deadline(publisher))
 		return;
 	if (confirm_channel_is_up(&publisher->channel))

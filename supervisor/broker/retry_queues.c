@@ -90,3 +90,47 @@ void retry_queues_tick(struct retry_queues *retry_queues, mtime now)
 	if (retry_queues->missing && now >= retry_queues->check_after)
 		retry_queues->missing = 0;
 }
+
+/* ---------- wait queues ---------- */
+
+/* The place of a step in wait_steps, or wait_step_count. */
+static size_t place_of(mtime step)
+{
+	size_t i = 0;
+
+	while (i < wait_step_count && wait_steps[i] != step)
+		i++;
+	return i;
+}
+
+bool wait_queues_has(mtime step)
+{
+	return place_of(step) < wait_step_count;
+}
+
+void wait_queues_refuse(struct wait_queues *wait_queues, mtime step, mtime now)
+{
+	wait_queues->has_no_right = true;
+	wait_queues_miss(wait_queues, step, now);
+}
+
+void wait_queues_miss(struct wait_queues *wait_queues, mtime step, mtime now)
+{
+	if (wait_queues->missing == 0)
+		wait_queues->check_after = mtime_after(now, CHECK_WAIT);
+	wait_queues->missing |= UINT32_C(1) << place_of(step);
+}
+
+mtime wait_queues_choose(const struct wait_queues *wait_queues, mtime step)
+{
+	for (size_t i = place_of(step) + 1; i-- > 0;)
+		if (!(wait_queues->missing & UINT32_C(1) << i))
+			return wait_steps[i];
+	return step;
+}
+
+void wait_queues_tick(struct wait_queues *wait_queues, mtime now)
+{
+	if (wait_queues->missing && now >= wait_queues->check_after)
+		wait_queues->missing = 0;
+}

@@ -1,7 +1,7 @@
-/* Choose the retry queue in which a copy waits. Layer: broker, pure. It is the queue of the copy's
- * own delay. If that is missing and may not be declared, it is the nearest that exists, a longer
- * delay before a shorter one. A missing queue is found by publishing, which costs nothing. After a
- * minute it is used again, because an operator may have declared it. */
+/* Choose the retry queue or wait queue in which a copy waits. Layer: broker, pure. It is the queue
+ * of the copy's own delay. If that is missing and may not be declared, it is the nearest that
+ * exists, a longer delay before a shorter one. A missing queue is found by publishing, which costs
+ * nothing. After a minute it is used again, because an operator may have declared it. */
 #ifndef BROKER_RETRY_QUEUES_H
 #define BROKER_RETRY_QUEUES_H
 
@@ -29,5 +29,22 @@ void retry_queues_miss(struct retry_queues *, mtime delay, mtime now);
  * must_wait), else the delay itself: the copy is returned, and published again later. */
 mtime retry_queues_choose(const struct retry_queues *, mtime delay, bool must_wait) MUST_CHECK;
 void retry_queues_tick(struct retry_queues *, mtime now);
+
+/* The same for wait queues. In place of a missing one the next shorter one that exists is used: its
+ * copy is not late, and waits again. All zero on a new connection. */
+struct wait_queues {
+	bool has_no_right;
+	uint32_t missing; /* bits: the steps of wait_steps */
+	mtime check_after;
+};
+
+/* True: it is a step of wait_steps. */
+bool wait_queues_has(mtime step) MUST_CHECK;
+void wait_queues_refuse(struct wait_queues *, mtime step, mtime now);
+void wait_queues_miss(struct wait_queues *, mtime step, mtime now);
+/* Return the step of the queue to use. If it and all shorter ones are missing, it is the step
+ * itself: the copy is returned, and published again later. */
+mtime wait_queues_choose(const struct wait_queues *, mtime step) MUST_CHECK;
+void wait_queues_tick(struct wait_queues *, mtime now);
 
 #endif

@@ -1,5 +1,8 @@
 #include "check_worker/exchange.h"
 
+#include "amqp/table.h"
+#include "message/names.h"
+
 #include <assert.h>
 
 void exchange_init(struct exchange *exchange, uint16_t concurrency, uint64_t first_id)
@@ -91,11 +94,22 @@ static void answer(struct exchange *exchange, struct sent_task *task, const stru
 		exchange->oldest++;
 }
 
+/* Its worker wants the task to come back, and it would fail. */
+static bool is_bad_postpone(const struct output *output)
+{
+	struct table_field field;
+	return output->status == STATUS_POSTPONED && output->postpone_ms < 0 &&
+	       table_find(output->headers, HEADER_POSTPONE, &field);
+}
+
 bool exchange_take(struct exchange *exchange, const struct output *output, struct text whole,
 	struct fault *ret_fault)
 {
 	struct sent_task *task = NULL;
-	if (output->task_id != 0)
+	if (is_bad_postpone(output))
+		fault_set(ret_fault, FAULT_BAD_OUTPUT, whole,
+			"a PostponeMilliseconds that is no time");
+	else if (output->task_id != 0)
 		task = task_of_id(exchange, output, whole, ret_fault);
 	else if (exchange->concurrency > 1)
 		fault_set(ret_fault, FAULT_ID_MISSING, whole,

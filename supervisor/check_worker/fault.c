@@ -90,6 +90,9 @@ static const char *cause_in_output(const struct fault *fault)
 		{"a message that",
 			"the key \"0\" is text or bytes; encode a structure (as JSON) before"},
 		{"a reply queue", "the key \"3\" is the name of a queue as text, or absent"},
+		{"a PostponeMilliseconds",
+			"it is a number of milliseconds, or its digits, up to 365 days; with any "
+			"other value the task has failed"},
 		{"no map", "the output is packed as a bare value; it must be a map"},
 		{"more than four", "an array in place of the map has at most four elements"},
 		{"bytes follow",

@@ -164,6 +164,7 @@ static void publish_on(struct api_publisher *p, struct api_lane *lane)
 {
 	struct api_message *message = lane->message;
 
+	message->envelope.now_ms = clock_wall_ms();
 	switch (envelope_check(&message->envelope, p->connection)) {
 	case RC_OK:
 		if (envelope_publish(&message->envelope, p->connection, lane->channel.channel,

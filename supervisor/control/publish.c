@@ -42,6 +42,15 @@ static const char *set_expiration(struct envelope *e, struct text value)
 	return envelope_set_expiration(e, span / MTIME_MS);
 }
 
+static const char *set_delay(struct envelope *e, struct text value)
+{
+	int64_t span;
+
+	if (!quantity_read_duration(value, &span))
+		return "is no duration such as 10s";
+	return envelope_set_delay(e, span / MTIME_MS);
+}
+
 static const char *set_session_key(struct publishing *p, struct text value)
 {
 	if (value.len >= sizeof p->place || memchr(value.ptr, '\0', value.len))
@@ -74,6 +83,8 @@ static const char *set_field(struct publishing *p, struct text name, struct text
 		return envelope_set_priority(e, value);
 	if (text_is(name, TEXT("expiration")))
 		return set_expiration(e, value);
+	if (text_is(name, TEXT("delay")))
+		return set_delay(e, value);
 	if (text_is(name, TEXT("session")))
 		return envelope_set_session(e, value);
 	if (text_is(name, TEXT("session_key")))

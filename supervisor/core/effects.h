@@ -2,8 +2,8 @@
  * within pool_step. An effect never calls back into the pool and never blocks. Except for send, ask
  * and allow_slots, none can fail: trouble comes as an event of a later step. These return a result:
  * a task that cannot be encoded must be settled before the next one is sent behind it, a request
- * that the worker does not read is repeated, and a command is refused as a whole; waited returns a
- * figure that is rarely needed. */
+ * that the worker does not read is repeated, and a command is refused as a whole; waited and
+ * wall_ms return figures that are rarely needed. */
 #ifndef CORE_EFFECTS_H
 #define CORE_EFFECTS_H
 
@@ -61,6 +61,9 @@ struct effects {
 	bool (*allow_slots)(void *io, uint16_t slots);
 	/* How long the process of this life waited for a processor since its start. */
 	mtime (*waited)(void *io, uint16_t slot, uint32_t life);
+	/* The wall clock, in milliseconds since 1970. Asked only about a message that has a time of
+	 * its own, so that it is exact when that is judged and costs the others nothing. */
+	int64_t (*wall_ms)(void *io);
 	void (*emit)(void *io, const struct notice *);
 	/* Name in the token the message that is sent next; answered by TOKEN_NAMED. NULL: name none
 	 * from now on, without an answer. Borrowed for the call. */

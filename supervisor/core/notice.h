@@ -20,7 +20,9 @@
 	X(NOTICE_TASK_RENEWED)     /* delivered too often: a renewal is published */               \
 	X(NOTICE_TASK_HANDED_BACK) /* 201 to its own queue */                                      \
 	X(NOTICE_TASK_POSTPONED)   /* by the throttle that what names, for duration */             \
-	X(NOTICE_TASK_REFUSED)     /* the same; its caller was told, and it is done */             \
+	X(NOTICE_TASK_DEFERRED)    /* by its worker, for duration; no attempt is counted */        \
+	X(NOTICE_TASK_NOT_DUE)     /* its time comes in duration: a copy waits in the broker */    \
+	X(NOTICE_TASK_REFUSED)     /* by a throttle, too; its caller was told, and it is done */   \
 	X(NOTICE_SESSION_BLOCKED)  /* reason: why its front task would be given up */              \
 	X(NOTICE_TASK_DISCARDED)   /* by command, with its session */                              \
 	X(NOTICE_CHANNEL_LEFT)     /* what: why; what is unacked is delivered again */             \

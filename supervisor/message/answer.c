@@ -1,6 +1,7 @@
 #include "message/answer.h"
 
 #include "base/buf.h"
+#include "core/tasks/retry.h"
 #include "message/copy.h"
 #include "message/names.h"
 #include "message/task.h"
@@ -15,8 +16,7 @@ struct answer {
 	bool has_status;
 	int64_t status;
 	uint64_t task_id;
-	int64_t retry_after_ms;
-	int64_t hard_limit_ms;
+	int64_t retry_after_ms, postpone_ms, hard_limit_ms;
 	bool invalid;               /* it cannot be published */
 	struct answer_fault *fault; /* borrowed; .what NULL: none */
 };
@@ -191,7 +191,7 @@ static void read_frame(struct answer *answer, struct text frame, bool bare_str_i
 }
 
 /* A number of milliseconds of any type, or its digits as text; -1: none that is valid. */
-static int64_t read_span(const uint8_t *at, const uint8_t *end)
+static int64_t read_milliseconds(const uint8_t *at, const uint8_t *end)
 {
 	struct wire_value value;
 	uint64_t number;
@@ -208,14 +208,25 @@ static int64_t read_span(const uint8_t *at, const uint8_t *end)
 
 static int64_t read_hard_limit(const uint8_t *at, const uint8_t *end)
 {
-	int64_t limit = read_span(at, end);
+	int64_t limit = read_milliseconds(at, end);
 	return limit > 0 && limit <= OUTPUT_HARD_LIMIT_MAX ? limit : 0;
+}
+
+/* Too short is made longer, so it is never too early. Too long is none: the task fails, and that is
+ * seen. */
+static int64_t limit_postpone(int64_t asked_ms)
+{
+	if (asked_ms < 0 || asked_ms > WAIT_ASKED_MAX_MS)
+		return -1;
+	return asked_ms > WAIT_ASKED_MIN_MS ? asked_ms : WAIT_ASKED_MIN_MS;
 }
 
 static void read_header(struct answer *answer, struct value_reader *reader, struct text key)
 {
 	if (text_is(key, HEADER_RETRY_AFTER))
-		answer->retry_after_ms = read_span(reader->at, reader->end);
+		answer->retry_after_ms = read_milliseconds(reader->at, reader->end);
+	if (text_is(key, HEADER_POSTPONE))
+		answer->postpone_ms = limit_postpone(read_milliseconds(reader->at, reader->end));
 	if (answer->status == STATUS_PROGRESS && text_is(key, HEADER_HARD_LIMIT))
 		answer->hard_limit_ms = read_hard_limit(reader->at, reader->end);
 	if (text_is(key, HEADER_CONTENT_TYPE)) {
@@ -280,6 +291,7 @@ static struct output *output_of(const struct answer *answer, struct text headers
 	output->content_type = keep(&at, answer->content_type);
 	output->invalid = answer->invalid ? REASON_REPLY_INVALID : REASON_NONE;
 	output->retry_after_ms = answer->retry_after_ms;
+	output->postpone_ms = answer->postpone_ms;
 	output->hard_limit_ms = answer->hard_limit_ms;
 	struct table_field timeout;
 	if (output->reply_queue.len > 0 && table_find(output->headers, HEADER_TIMEOUT, &timeout))
@@ -292,7 +304,8 @@ enum rc answer_read(struct text frame, const struct answer_limits *limits, struc
 {
 	struct answer_fault fault; /* not cleared: most answers have none */
 	fault.what = NULL;
-	struct answer answer = {.retry_after_ms = -1, .hard_limit_ms = -1, .fault = &fault};
+	struct answer answer = {
+		.retry_after_ms = -1, .postpone_ms = -1, .hard_limit_ms = -1, .fault = &fault};
 	read_frame(&answer, frame, limits->bare_str_is_failure);
 	if (fault.what) {
 		fault.task_id = answer.task_id;

@@ -37,6 +37,7 @@ static property_set kept_in(enum parcel_kind kind)
 	case PARCEL_DEAD_LETTER:
 	case PARCEL_RENEW:
 	case PARCEL_POSTPONE:
+	case PARCEL_LATER:
 		break;
 	}
 	return ALL_PROPERTIES;
@@ -117,6 +118,8 @@ static struct text target_of(const struct parcel *parcel, const struct copy_opti
 	case PARCEL_RETRY:
 	case PARCEL_POSTPONE:
 		return waits(parcel, options) ? options->retry_queue : options->queue;
+	case PARCEL_LATER: /* in the pool's queue it would come back at once */
+		return options->retry_queue;
 	case PARCEL_RENEW:
 		return options->queue;
 	case PARCEL_DEAD_LETTER:

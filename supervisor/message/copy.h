@@ -25,7 +25,8 @@ bool reply_headers_fit(struct text table);
 struct copy_options {
 	struct text queue;       /* the pool's own */
 	struct text dead_letter; /* its dead-letter queue */
-	struct text retry_queue; /* of a RETRY with a delay; empty: the pool's own queue, at once */
+	struct text retry_queue; /* of a copy with a delay; empty: the pool's own queue, at once, or
+				    of a LATER that no queue can have its name */
 	struct text expiration;  /* of a copy for retry_queue: milliseconds as text */
 	uint32_t frame_max;      /* the publish connection's */
 	uint64_t now_s;          /* wall clock, for x-wpool-first-failed */

@@ -53,10 +53,16 @@ static bool has_account(const struct parcel *parcel)
 	return parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_DEAD_LETTER;
 }
 
+/* True: it comes back to its queue as it was. */
+static bool is_put_off(const struct parcel *parcel)
+{
+	return parcel->kind == PARCEL_POSTPONE || parcel->kind == PARCEL_LATER;
+}
+
 /* A task that is postponed may have failed in its session, where that is counted in memory. */
 static bool has_first_failed(const struct parcel *parcel)
 {
-	return has_account(parcel) || (parcel->kind == PARCEL_POSTPONE && parcel->failing_for > 0);
+	return has_account(parcel) || (is_put_off(parcel) && parcel->failing_for > 0);
 }
 
 /* True: this copy has a new value of this header. */
@@ -70,12 +76,14 @@ static bool is_rewritten(const struct parcel *parcel, const struct table_field *
 	       !table_field_integer(field, &when);
 }
 
-/* A count is written again from what was read. What is postponed comes back to its queue as it was,
- * so it may name any queue there. */
+/* A count is written again from what was read. What is put off may name any queue: it comes back to
+ * its own. */
 static bool is_written_by_us(const struct parcel *parcel, const struct table_field *field)
 {
-	if (parcel->kind == PARCEL_POSTPONE && text_is(field->key, HEADER_QUEUE))
+	if (is_put_off(parcel) && text_is(field->key, HEADER_QUEUE))
 		return false;
+	if (parcel->kind == PARCEL_LATER && text_is(field->key, HEADER_LATER))
+		return true;
 	return name_is_count(field->key) || text_is(field->key, HEADER_CUT) ||
 	       is_rewritten(parcel, field);
 }
@@ -259,7 +267,8 @@ static void put_account(const struct work *work, struct buf *out)
 		parcel->reason != REASON_TOO_LARGE && parcel->reason != REASON_BAD_HEADERS &&
 		parcel->reason != REASON_COMES_BACK && parcel->reason != REASON_RENEWAL_REFUSED &&
 		parcel->reason != REASON_NO_SESSION && parcel->reason != REASON_BAD_SESSION &&
-		parcel->reason != REASON_SESSION_CLOSED && parcel->reason != REASON_THROTTLED;
+		parcel->reason != REASON_SESSION_CLOSED && parcel->reason != REASON_THROTTLED &&
+		parcel->reason != REASON_POSTPONED;
 	if (was_started && attempts < UINT16_MAX)
 		attempts++;
 	table_put_integer(out, HEADER_ATTEMPT, attempts);
@@ -304,6 +313,10 @@ static void put_ours(const struct work *work, struct buf *out)
 		break;
 	case PARCEL_POSTPONE:
 		put_counts(work, delivery->renewed, out);
+		break;
+	case PARCEL_LATER:
+		put_counts(work, delivery->renewed, out);
+		table_put_integer(out, HEADER_LATER, delivery->not_before_ms);
 		break;
 	case PARCEL_RENEW:
 		put_counts(work, (int64_t)delivery->renewed + 1, out);

@@ -30,6 +30,9 @@
 #define HEADER_HARD_LIMIT     TEXT("HardLimitMilliseconds")
 #define HEADER_REFUSAL_STATUS TEXT("Status")
 #define HEADER_TIMEOUT        TEXT("TimeoutMilliseconds")
+#define HEADER_POSTPONE       TEXT("PostponeMilliseconds")
+#define HEADER_NOT_BEFORE     TEXT("NotBefore")
+#define HEADER_LATER          TEXT("x-wpool-not-before") /* before NotBefore */
 #define HEADER_TRACEPARENT    TEXT("traceparent")
 #define HEADER_TRACESTATE     TEXT("tracestate")
 

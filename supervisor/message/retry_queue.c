@@ -1,14 +1,16 @@
 #include "message/retry_queue.h"
 
-#define INFIX TEXT(".retry.")
+#define RETRY TEXT(".retry.")
+#define WAIT  TEXT(".wait.")
 
-struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t size)
+static struct text write_name(
+	struct text queue, struct text infix, mtime delay, char *buffer, size_t size)
 {
 	bool is_seconds = delay % MTIME_SECOND == 0;
 	uint64_t number = (uint64_t)(delay / (is_seconds ? MTIME_SECOND : MTIME_MS));
 	char digits[TEXT_DECIMAL_MAX];
 	struct text parts[] = {
-		queue, INFIX, text_decimal(number, digits), is_seconds ? TEXT("s") : TEXT("ms")};
+		queue, infix, text_decimal(number, digits), is_seconds ? TEXT("s") : TEXT("ms")};
 	size_t len = 0;
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		if (parts[i].len >= size - len)
@@ -36,20 +38,40 @@ static bool read_delay(struct text t, mtime *ret)
 	return !__builtin_mul_overflow(number, unit.len == 1 ? MTIME_SECOND : MTIME_MS, ret);
 }
 
-bool retry_queue_delay(struct text queue, struct text name, mtime *ret_delay)
+static bool read_name(struct text queue, struct text infix, struct text name, mtime *ret_delay)
 {
 	char buffer[RETRY_QUEUE_NAME_MAX + 1];
 	mtime delay;
 	if (!text_starts(name, queue))
 		return false;
 	struct text rest = text_of(name.ptr + queue.len, name.len - queue.len);
-	if (!text_starts(rest, INFIX))
+	if (!text_starts(rest, infix))
 		return false;
-	rest = text_of(rest.ptr + INFIX.len, rest.len - INFIX.len);
+	rest = text_of(rest.ptr + infix.len, rest.len - infix.len);
 	/* "010s" and "1000ms" are not how we write it. */
 	if (!read_delay(rest, &delay) || delay == 0 ||
-		!text_is(retry_queue_name(queue, delay, buffer, sizeof buffer), name))
+		!text_is(write_name(queue, infix, delay, buffer, sizeof buffer), name))
 		return false;
 	*ret_delay = delay;
 	return true;
+}
+
+struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t size)
+{
+	return write_name(queue, RETRY, delay, buffer, size);
+}
+
+bool retry_queue_delay(struct text queue, struct text name, mtime *ret_delay)
+{
+	return read_name(queue, RETRY, name, ret_delay);
+}
+
+struct text wait_queue_name(struct text queue, mtime step, char *buffer, size_t size)
+{
+	return write_name(queue, WAIT, step, buffer, size);
+}
+
+bool wait_queue_step(struct text queue, struct text name, mtime *ret_step)
+{
+	return read_name(queue, WAIT, name, ret_step);
 }

@@ -18,6 +18,9 @@
 #define TIMEOUT_DIGITS 15
 #define TIMEOUT_LIMIT  ((int64_t)1000000000000000)
 
+#define MS_PER_SECOND 1000
+#define TIME_LIMIT    9e18 /* below INT64_MAX */
+
 static uint32_t clamped(int64_t value, uint32_t max)
 {
 	if (value < 0)
@@ -41,6 +44,33 @@ int64_t task_read_timeout(const struct table_field *field)
 	return digits > 0 ? (int64_t)digits : -1;
 }
 
+/* The time in a header, in milliseconds since 1970: an AMQP timestamp, which has seconds; or
+ * milliseconds as a number or its digits. -1: it is none of these, or before 1970. */
+static int64_t read_time(const struct table_field *field)
+{
+	int64_t number;
+	uint64_t digits;
+	if (field->type == 'T')
+		return table_field_integer(field, &number) && number >= 0 &&
+				       number <= INT64_MAX / MS_PER_SECOND
+			       ? number * MS_PER_SECOND
+			       : -1;
+	if (table_field_integer(field, &number))
+		return number >= 0 ? number : -1;
+	if (field->type == 'f' || field->type == 'd') {
+		double value = field_double(field);
+		return value >= 0 && value < TIME_LIMIT ? (int64_t)value : -1;
+	}
+	bool is_read = field->type == 'S' && text_read_decimal(field->value, INT64_MAX, &digits);
+	return is_read ? (int64_t)digits : -1;
+}
+
+/* Before which the task does not start; -1: it cannot be read. */
+struct times {
+	int64_t asked; /* by the publisher; 0: nothing */
+	int64_t ours;
+};
+
 /* True if the header says that the latest attempt ended its worker. */
 static bool ends_workers(const struct table_field *field)
 {
@@ -53,10 +83,15 @@ static bool ends_workers(const struct table_field *field)
  * slices and renewals, and no header names a queue; a forged reason has the message run alone in
  * its worker, which only makes the pool slower. A wrong type is ignored, a wrong number is brought
  * into range. */
-static void read_header(struct delivery *delivery, const struct table_field *field)
+static void read_header(
+	struct delivery *delivery, struct times *times, const struct table_field *field)
 {
 	int64_t number;
-	if (text_is(field->key, HEADER_TIMEOUT)) {
+	if (text_is(field->key, HEADER_NOT_BEFORE)) {
+		times->asked = read_time(field);
+	} else if (text_is(field->key, HEADER_LATER)) {
+		times->ours = read_time(field);
+	} else if (text_is(field->key, HEADER_TIMEOUT)) {
 		delivery->soft_ms = task_read_timeout(field);
 	} else if (text_is(field->key, HEADER_REASON)) {
 		delivery->is_suspect = ends_workers(field);
@@ -73,8 +108,20 @@ static void read_header(struct delivery *delivery, const struct table_field *fie
 	}
 }
 
+/* Ours goes before the publisher's: a worker has postponed the task. */
+static void set_time(struct delivery *delivery, const struct times *times)
+{
+	delivery->not_before_ms = times->ours >= 0 ? times->ours : times->asked;
+	if (delivery->not_before_ms >= 0)
+		return;
+	delivery->not_before_ms = 0;
+	if (!delivery->invalid)
+		delivery->invalid = REASON_BAD_HEADERS;
+}
+
 static void read_headers(struct delivery *delivery, struct text table)
 {
+	struct times times = {.asked = 0, .ours = -1};
 	struct table_field field;
 	if (table_check(table) != RC_OK) {
 		delivery->invalid = REASON_BAD_HEADERS;
@@ -82,7 +129,8 @@ static void read_headers(struct delivery *delivery, struct text table)
 	}
 	delivery->headers = table;
 	while (table_next(&table, true, &field))
-		read_header(delivery, &field);
+		read_header(delivery, &times, &field);
+	set_time(delivery, &times);
 }
 
 void task_read_facts(struct delivery *delivery, const struct task_facts_options *options)

@@ -30,8 +30,9 @@ struct task_facts_options {
 
 /* Set the members of a delivery that depend on its raw properties (delivery->properties, body and
  * routing_key are set): headers, key, is_high, reply_to, correlation_id, attempt, is_suspect,
- * slice, renewed, returns, soft_ms, throttle_keys, invalid. Never fails: a delivery that cannot be
- * read, or has a body that is too large or a key that cannot be used, becomes invalid. */
+ * slice, renewed, returns, soft_ms, not_before_ms, throttle_keys, invalid. Never fails: a delivery
+ * that cannot be read, or has a body that is too large or a key that cannot be used, becomes
+ * invalid. */
 void task_read_facts(struct delivery *, const struct task_facts_options *);
 
 /* The soft limit in a header, a number of any type or its digits as text; -1: none that is valid.

@@ -74,3 +74,10 @@ uint64_t clock_wall_s(void)
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec;
 }
+
+int64_t clock_wall_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}

@@ -10,6 +10,7 @@ mtime clock_now(void);
  * machine reads the same. */
 mtime clock_boot(void);
 uint64_t clock_wall_s(void); /* CLOCK_REALTIME, seconds since 1970 */
+int64_t clock_wall_ms(void); /* the same in milliseconds, rounded down */
 mtime clock_computed(void);  /* CLOCK_THREAD_CPUTIME_ID: CPU time of this thread */
 
 /* Begin a turn of the loop. Return clock_now. */

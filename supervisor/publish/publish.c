@@ -38,6 +38,8 @@ static const char help[] =
 	"  --priority N         0 to 255; quorum queues have two: 5 and above goes first\n"
 	"  --expiration DURATION\n"
 	"                       the broker drops the message if it has waited so long in a queue\n"
+	"  --delay DURATION     no worker of a wpool serve begins it before so long after it was\n"
+	"                       published, up to 365d: the header NotBefore\n"
 	"  --rate N             at most N messages a second\n"
 	"  --session KEY        the session: messages with the same key run one at a time, in order\n"
 	"  --session-key PLACE  where the key goes, as in the pool's session.key: header:NAME or\n"
@@ -74,6 +76,7 @@ enum flag {
 	CONTENT_TYPE,
 	PRIORITY,
 	EXPIRATION,
+	DELAY,
 	RATE,
 	SESSION,
 	SESSION_KEY,
@@ -100,6 +103,7 @@ static const struct option options[] = {
 	{"content-type", required_argument, NULL, CONTENT_TYPE},
 	{"priority", required_argument, NULL, PRIORITY},
 	{"expiration", required_argument, NULL, EXPIRATION},
+	{"delay", required_argument, NULL, DELAY},
 	{"rate", required_argument, NULL, RATE},
 	{"session", required_argument, NULL, SESSION},
 	{"session-key", required_argument, NULL, SESSION_KEY},
@@ -150,6 +154,16 @@ static int set_expiration(struct publish *p)
 	return problem ? cli_bad_value(COMMAND, "--expiration", optarg, problem) : -1;
 }
 
+static int set_delay(struct publish *p)
+{
+	mtime span;
+	int exit_code = cli_read_duration(COMMAND, "--delay", &span);
+	if (exit_code >= 0)
+		return exit_code;
+	const char *problem = envelope_set_delay(&p->sender.envelope, span / MTIME_MS);
+	return problem ? cli_bad_value(COMMAND, "--delay", optarg, problem) : -1;
+}
+
 static int set_rate(struct publish *p)
 {
 	uint64_t rate;
@@ -186,6 +200,8 @@ static int handle_envelope_option(struct publish *p, int option)
 		return problem ? cli_bad_value(COMMAND, "--priority", optarg, problem) : -1;
 	case EXPIRATION:
 		return set_expiration(p);
+	case DELAY:
+		return set_delay(p);
 	case HEADER:
 		problem = envelope_add_header(&p->sender.envelope, text_from(optarg));
 		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;

@@ -42,6 +42,7 @@ static bool publish_message(struct sender *s, const struct message *m)
 	int len = snprintf(id, sizeof id, "%s-%" PRIu64, s->nonce, m->number);
 	if (m->session.len > 0)
 		s->envelope.session = m->session;
+	s->envelope.now_ms = clock_wall_ms();
 	if (!envelope_publish(&s->envelope, s->client.connection, BROKER_CLIENT_CHANNEL,
 		    text_of(id, (size_t)len), s->messages.unconfirmed.next,
 		    text_of(m->body, m->len)))

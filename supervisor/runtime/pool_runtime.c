@@ -78,6 +78,12 @@ static mtime do_waited(void *io, uint16_t slot, uint32_t life)
 	return workers_waited(runtime->workers, slot, life);
 }
 
+static int64_t do_wall_ms(void *io)
+{
+	(void)io;
+	return clock_wall_ms();
+}
+
 static void do_emit(void *io, const struct notice *notice)
 {
 	struct pool_runtime *runtime = io;
@@ -143,6 +149,7 @@ static const struct effects effects = {
 	.is_same = do_is_same,
 	.allow_slots = do_allow_slots,
 	.waited = do_waited,
+	.wall_ms = do_wall_ms,
 	.emit = do_emit,
 	.name = do_name,
 	.hand_over = do_hand_over,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BATCH 500
@@ -17,6 +18,7 @@ struct account {
 	const char *const *delays; /* borrowed */
 	long mark;                 /* the witness file's size at the last post */
 	long nacked;               /* of its publishes */
+	int later_ms;              /* 0: messages begin at once */
 };
 
 struct account *account_new_at(const struct account_place *place, const char *const delays[])
@@ -140,6 +142,33 @@ static struct letter write_letter(
 	return letter;
 }
 
+void account_set_later(struct account *account, int span_ms)
+{
+	account->later_ms = span_ms;
+}
+
+/* The texts of one letter, which is published before the next batch. */
+struct times {
+	char not_before[24], postponed[24];
+};
+
+static void add_times(const struct account *account, struct letter *letter, struct times *times)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	long long now_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+	long long span_ms = account->later_ms;
+	snprintf(times->not_before, sizeof times->not_before, "%lld",
+		now_ms + fault_random_below(span_ms));
+	add_header(letter, "NotBefore", times->not_before);
+	if (fault_random_below(2) == 0)
+		return;
+	snprintf(times->postponed, sizeof times->postponed, "%lld",
+		now_ms + fault_random_below(span_ms));
+	add_header(letter, "X-Postpone-Until", times->postponed);
+	add_header(letter, "X-Postpone-Ms", "100");
+}
+
 static enum end end_of(enum fate fate)
 {
 	if (fate == FATE_REPLY)
@@ -152,12 +181,15 @@ static enum end end_of(enum fate fate)
 static void post_batch(struct account *account, int count, const char *fates, const char *sleep_ms)
 {
 	struct letter letters[BATCH];
+	static struct times times[BATCH];
 	unsigned nacks[BATCH] = {0};
 	struct ends *ends = &account->ends;
 	for (int i = 0; i < count; i++) {
 		char *id = scratch_text("%ld", ends->first + ends->count);
 		enum fate fate = fate_of(fates[(size_t)ends->count % strlen(fates)]);
 		letters[i] = write_letter(account, fate, id, sleep_ms);
+		if (account->later_ms)
+			add_times(account, &letters[i], &times[i]);
 		ends_add(ends, end_of(fate), asks_for_reply(fate));
 	}
 	client_post_all(fixture.client, ends->at.queue, letters, (size_t)count, nacks);

@@ -45,6 +45,9 @@ void account_free(struct account *);
  * 'p' poison, 'a' accepted. Each takes sleep_ms. All are confirmed when this returns, so at most a
  * few thousand. */
 void account_post(struct account *, long count, const char *fates, int sleep_ms);
+/* From now on no message begins before a time of its own, within span_ms; half of them are
+ * postponed by their workers until another such time. */
+void account_set_later(struct account *, int span_ms);
 /* Post as many as are missing to `level` ready messages in the queue. */
 void account_fill(struct account *, long level, const char *fates, int sleep_ms);
 /* Wait until the queue has at most `level` ready messages. */

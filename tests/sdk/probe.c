@@ -49,6 +49,11 @@ static void do_fail_after(struct wpool_task *task, const char *rest)
 	wpool_fail_after(task, 503, atoi(rest));
 }
 
+static void do_postpone(struct wpool_task *task, const char *rest)
+{
+	wpool_postpone(task, atoll(rest));
+}
+
 static void do_nothing(struct wpool_task *task, const char *rest)
 {
 	(void)task;
@@ -185,6 +190,7 @@ static const struct action {
 	{"reject", do_reject},
 	{"fail", do_fail},
 	{"fail-after", do_fail_after},
+	{"postpone", do_postpone},
 	{"nothing", do_nothing},
 	{"accept", do_accept},
 	{"progress", do_progress},

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "worker-sdk" / "python"))
 
-from wpool_worker import Done, Fail, HandBack, Reject, Reply, run  # noqa: E402
+from wpool_worker import Done, Fail, HandBack, Postpone, Reject, Reply, run  # noqa: E402
 
 
 def nothing(task, rest):
@@ -80,6 +80,7 @@ WRONG = {
     "queue": lambda task: Reply("x", queue=1),
     "status": lambda task: Reject(400.5),
     "delay": lambda task: Fail(500, retry_after_ms="soon"),
+    "time": lambda task: Postpone(99.5),
     "note": lambda task: task.progress(1),
     "answer": lambda task: Reply,
 }
@@ -160,6 +161,7 @@ DEEDS = {
     "reject": lambda task, rest: Reject(int(rest)),
     "fail": lambda task, rest: Fail(int(rest)),
     "fail-after": lambda task, rest: Fail(503, retry_after_ms=int(rest)),
+    "postpone": lambda task, rest: Postpone(int(rest)),
     "nothing": nothing,
     "accept": accept,
     "progress": progress,

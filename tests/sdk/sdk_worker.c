@@ -36,6 +36,10 @@ static const struct stage_exchange exchanges[] = {
 	{"fail 599", "", "599"},
 	{"fail 200", "", "500"},
 	{"fail-after 250", "", "503 RetryAfterMilliseconds=250"},
+	{"postpone 100", "", "503 PostponeMilliseconds=100"},
+	{"postpone 31536000000", "", "503 PostponeMilliseconds=31536000000"},
+	{"postpone 99", "", "500"}, /* refused by the SDK */
+	{"postpone 31536000001", "", "500"},
 	{"nothing", "", "500"},
 	{"no such deed", "", "500"},
 	{"hand-back rest", "", "201 'rest' to queue step=2"},
@@ -60,6 +64,7 @@ static const struct stage_exchange exchanges[] = {
 	{"wrong header", "", "500"},
 	{"wrong queue", "", "500"},
 	{"wrong status", "", "500"},
+	{"wrong time", "", "500"},
 	{"wrong delay", "", "500"},
 	{"wrong note", "", "500"},
 	{"wrong answer", "", "500"},

@@ -263,6 +263,7 @@ static void close_message(const struct account *account, uint32_t id, uint32_t a
 	case TEMPER_FAIL_ONCE:
 	case TEMPER_LONG:
 	case TEMPER_SLICES:
+	case TEMPER_POSTPONE:
 	case TEMPER_TWICE:
 	case TEMPER_IGNORED:
 		sim_require(message->dead == 0 || may_be_dead(account, message, attempts),

@@ -25,13 +25,14 @@
 	X(TEMPER_FAIL)                                                                             \
 	X(TEMPER_POISON) /* kills each worker */                                                   \
 	X(TEMPER_HANG)                                                                             \
-	X(TEMPER_BLOCK)   /* it hangs, and its worker does nothing else either */                  \
-	X(TEMPER_BREAK)   /* a protocol error */                                                   \
-	X(TEMPER_UNKNOWN) /* an unknown status */                                                  \
-	X(TEMPER_TWICE)   /* two answers */                                                        \
-	X(TEMPER_IGNORED) /* 200 with a reply queue */                                             \
-	X(TEMPER_LONG)    /* done when it is interrupted, if the pool interrupts */                \
-	X(TEMPER_SLICES)  /* handed back three times, then done */
+	X(TEMPER_BLOCK)    /* it hangs, and its worker does nothing else either */                 \
+	X(TEMPER_BREAK)    /* a protocol error */                                                  \
+	X(TEMPER_UNKNOWN)  /* an unknown status */                                                 \
+	X(TEMPER_TWICE)    /* two answers */                                                       \
+	X(TEMPER_IGNORED)  /* 200 with a reply queue */                                            \
+	X(TEMPER_LONG)     /* done when it is interrupted, if the pool interrupts */               \
+	X(TEMPER_SLICES)   /* handed back three times, then done */                                \
+	X(TEMPER_POSTPONE) /* postponed three times, then done */
 
 enum temper {
 #define X(temper) temper,
@@ -44,6 +45,7 @@ struct message_account {
 	enum temper temper;
 	uint32_t done, replied, dead, dropped, refused; /* how often it ended so */
 	uint32_t failures;                              /* failed attempts, for any reason */
+	uint32_t postponed;                             /* by workers */
 	uint32_t published, returned;                   /* its replies and copies */
 	bool forgiven;                                  /* its queue was deleted: it may be lost */
 	/* given up before its last attempt: accepted, or because of the policy or its returns */

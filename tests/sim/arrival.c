@@ -29,6 +29,35 @@ static uint32_t choose_brought(struct world *world)
 	return world_wants(world, TROUBLE_AGE, 50) ? random_below(&world->random, BROUGHT_MAX) : 0;
 }
 
+/* Some begin later, and some could have begun long ago. The time of one that
+ * is to be invalid may be what cannot be used. */
+static void choose_time(struct world *world, bool *is_invalid, bool has_key,
+	struct copy_facts *facts, struct buf *out)
+{
+	static const uint32_t spans_s[] = {1, 10, 60, 1800};
+	struct random *random = &world->random;
+	int64_t span_ms = 1000 * (int64_t)spans_s[random_below(random, 4)];
+	int64_t time_ms = world_wall_ms(world->now) + random_below(random, (uint32_t)span_ms);
+
+	if (!world_wants(world, TROUBLE_LATER, 1000))
+		return;
+	if (*is_invalid && random_chance(random, 500)) {
+		*is_invalid = false;
+		if (random_chance(random, 500))
+			table_put_string(out, TEXT("NotBefore"), TEXT("tomorrow"));
+		else
+			table_put_integer(out, TEXT("NotBefore"), INT64_C(32503680000000));
+		return;
+	}
+	if (has_key || !random_chance(random, 100))
+		return;
+	if (random_chance(random, 200))
+		time_ms = 0;
+	else
+		facts->not_before = (time_ms - WORLD_WALL_MS) * MTIME_MS;
+	table_put_integer(out, TEXT("NotBefore"), time_ms);
+}
+
 static uint64_t store(struct world *world, uint32_t id, bool is_invalid)
 {
 	uint8_t body[WORLD_BODY_LIMIT + 1] = {id >> 24, id >> 16, id >> 8, id};
@@ -43,6 +72,7 @@ static uint64_t store(struct world *world, uint32_t id, bool is_invalid)
 		priority = order_arrive(world, id, &is_invalid, headers);
 	if (!order_has_key(&world->order, id))
 		choose_headers(world, &facts, headers);
+	choose_time(world, &is_invalid, order_has_key(&world->order, id), &facts, headers);
 	throttles_arrive(world, id, headers, &properties);
 	if (buf_len(headers))
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(headers));

@@ -1,6 +1,7 @@
 #include "sim/copies.h"
 
 #include "sim/fail.h"
+#include "sim/world.h"
 
 #define RETURNS_MAX  10
 #define RENEWALS_MAX 10
@@ -10,6 +11,47 @@ int64_t copies_choose_output(uint32_t id)
 	static const int64_t wishes[] = {-1, -1, -1, 0, 1, 4000, 10000000};
 
 	return wishes[id % (sizeof wishes / sizeof *wishes)];
+}
+
+int64_t copies_choose_postpone(uint32_t id)
+{
+	static const int64_t wishes[] = {100, 101, 1234, 29990, 90000};
+
+	return wishes[id % (sizeof wishes / sizeof *wishes)];
+}
+
+static mtime time_of(int64_t wall_ms)
+{
+	return (wall_ms - WORLD_WALL_MS) * MTIME_MS;
+}
+
+void copies_check_postponed(const struct delivery *delivery, mtime delay, mtime now)
+{
+	uint32_t id = account_id(delivery->body);
+
+	sim_require(delay == copies_choose_postpone(id) * MTIME_MS,
+		"message %u is postponed by %lld us", id, (long long)delay);
+	if (delivery->session)
+		return;
+	sim_require(time_of(delivery->not_before_ms) >= now + delay &&
+			    time_of(delivery->not_before_ms) <= now + delay + MTIME_MS,
+		"message %u is postponed by %lld us to another time", id, (long long)delay);
+}
+
+/* Each step ends before the time, or hardly after it: 0.2 %, or 20 ms. */
+static mtime check_step(const struct parcel *parcel, mtime not_before, mtime now)
+{
+	static const int64_t steps_ms[] = {10, 30, 100, 300, 1000, 3000, 10000, 30000, 120000,
+		600000, 3600000, 21600000, 86400000, 604800000, 2592000000};
+	mtime left = not_before - now, late = mtime_max(left / 500, 20 * MTIME_MS), longest = 0;
+
+	for (size_t i = 0; i < sizeof steps_ms / sizeof *steps_ms; i++)
+		if (i == 0 || steps_ms[i] * MTIME_MS <= left + late + MTIME_MS)
+			longest = steps_ms[i] * MTIME_MS;
+	sim_require(parcel->delay <= longest && parcel->delay * 8 > longest,
+		"message %u waits %lld us, and its time comes in %lld us",
+		account_id(parcel->delivery->body), (long long)parcel->delay, (long long)left);
+	return not_before;
 }
 
 /* Seconds: 1 to an hour, as written for users. */
@@ -81,7 +123,6 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 {
 	struct copy_facts facts = *known;
 
-	facts.not_before = 0;
 	switch (parcel->kind) {
 	case PARCEL_REPLY:
 	case PARCEL_HAND_BACK:
@@ -95,7 +136,7 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 		facts.attempt++;
 		facts.suspect =
 			parcel->reason == REASON_CRASHED || parcel->reason == REASON_TIMED_OUT;
-		facts.not_before = now + parcel->delay;
+		facts.not_before = mtime_max(facts.not_before, now + parcel->delay);
 		break;
 	case PARCEL_RENEW:
 		sim_require(
@@ -103,7 +144,11 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 		facts.renewed++;
 		break;
 	case PARCEL_POSTPONE:
-		facts.not_before = now + parcel->delay;
+		facts.not_before = mtime_max(facts.not_before, now + parcel->delay);
+		break;
+	case PARCEL_LATER:
+		facts.not_before = check_step(parcel,
+			mtime_max(facts.not_before, time_of(parcel->delivery->not_before_ms)), now);
 		break;
 	case PARCEL_DEAD_LETTER:
 		check_output(parcel);

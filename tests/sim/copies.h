@@ -8,6 +8,10 @@
 
 /* What a worker that fails on this message asks for, in milliseconds; -1: nothing. */
 int64_t copies_choose_output(uint32_t id);
+/* For how long a worker postpones this message, in milliseconds. */
+int64_t copies_choose_postpone(uint32_t id);
+/* Check that a message is postponed for as long as its worker asked. */
+void copies_check_postponed(const struct delivery *, mtime delay, mtime now);
 /* Check that the policy allows another attempt after `delay`. failed: attempts before this one. */
 void copies_check_retry(
 	const struct settle_policy *, uint32_t id, enum reason, mtime delay, uint32_t failed);

@@ -15,9 +15,9 @@ struct decision __real_settle_decide(const struct settle_policy *, enum outcome,
 struct decision __wrap_settle_decide(const struct settle_policy *, enum outcome,
 	const struct delivery *, const struct output *, enum reason);
 bool __real_settle_arrival(
-	const struct settle_policy *, const struct delivery *, struct decision *);
+	const struct settle_policy *, const struct delivery *, int64_t, struct decision *);
 bool __wrap_settle_arrival(
-	const struct settle_policy *, const struct delivery *, struct decision *);
+	const struct settle_policy *, const struct delivery *, int64_t, struct decision *);
 struct decision __real_settle_give_up(const struct settle_policy *, enum reason);
 struct decision __wrap_settle_give_up(const struct settle_policy *, enum reason);
 bool __real_settle_throttled(const struct settle_policy *, const struct delivery *,
@@ -208,9 +208,9 @@ struct decision __wrap_settle_decide(const struct settle_policy *policy, enum ou
 }
 
 bool __wrap_settle_arrival(const struct settle_policy *policy, const struct delivery *delivery,
-	struct decision *ret_decision)
+	int64_t left_ms, struct decision *ret_decision)
 {
-	bool is_settled = __real_settle_arrival(policy, delivery, ret_decision);
+	bool is_settled = __real_settle_arrival(policy, delivery, left_ms, ret_decision);
 
 	if (is_settled)
 		cover_mark(COVER_REASON, ret_decision->reason, column_of(ret_decision));

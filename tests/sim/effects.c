@@ -119,7 +119,8 @@ static void do_publish(void *io, const struct parcel *parcel)
 			!order_has_key(&runtime->world->order, account_id(parcel->delivery->body)),
 		"a copy of a message with a key");
 	sim_require(!parcel->delivery->is_accepted || parcel->kind == PARCEL_REPLY ||
-			    parcel->kind == PARCEL_HAND_BACK || parcel->kind == PARCEL_DEAD_LETTER,
+			    parcel->kind == PARCEL_HAND_BACK || parcel->kind == PARCEL_LATER ||
+			    parcel->kind == PARCEL_DEAD_LETTER,
 		"message %u is accepted, and retried", account_id(parcel->delivery->body));
 	check_answer(runtime, parcel->delivery, parcel->output);
 	facts = copies_of(&runtime->config.policy, parcel, &facts, runtime->world->now);
@@ -198,6 +199,13 @@ static mtime do_waited(void *io, uint16_t slot, uint32_t life)
 	return worker->waited;
 }
 
+static int64_t do_wall_ms(void *io)
+{
+	const struct pool_runtime *runtime = io;
+
+	return world_wall_ms(runtime->world->now);
+}
+
 static void on_given_up(struct pool_runtime *runtime, const struct notice *notice)
 {
 	uint32_t id = account_id(notice->delivery->body);
@@ -247,6 +255,8 @@ static void do_emit(void *io, const struct notice *notice)
 	check_id(runtime, notice);
 	if (notice->kind == NOTICE_WORKER_OVERDUE)
 		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);
+	if (notice->kind == NOTICE_TASK_DEFERRED)
+		copies_check_postponed(notice->delivery, notice->duration, runtime->world->now);
 	if (notice->kind == NOTICE_TASK_RENEWED)
 		copies_check_renewal(notice->delivery);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)
@@ -283,5 +293,5 @@ static void do_name(void *io, const struct session_handover *handover)
 }
 
 const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_name, do_window, do_hand_over,
-	throttles_find_keys};
+	do_ask, do_is_same, do_allow_slots, do_waited, do_wall_ms, do_emit, do_name, do_window,
+	do_hand_over, throttles_find_keys};

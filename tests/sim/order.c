@@ -502,10 +502,16 @@ void order_answered(
 		order_pass(runtime, task->id);
 	} else if (task->slice < policy->slices) {
 		held->state = HAND_WAITING;
-		held->is_front = held->is_suspect = false;
+		held->is_front = held->is_suspect = held->is_postponed = false;
 		held->has_rest = true;
 		held->failures = 0;
 	}
+}
+
+/* It goes before both lanes. */
+static bool had_attempt(const struct held *held)
+{
+	return held->failures || held->is_suspect || held->is_postponed;
 }
 
 /* It was not done when its session was aborted. */
@@ -523,7 +529,7 @@ static void end_aborted(struct pool_runtime *runtime, uint32_t id)
 		return;
 	}
 	ordered_at(runtime, id)->is_disposed = false; /* by an abort before this one */
-	held->state = held->failures || held->is_suspect ? HAND_PARKED : HAND_WAITING;
+	held->state = had_attempt(held) ? HAND_PARKED : HAND_WAITING;
 	held->due = runtime->world->now;
 }
 
@@ -575,7 +581,7 @@ void order_gone(struct pool_runtime *runtime, const struct worker_task *task, bo
 		end_aborted(runtime, task->id);
 		return;
 	}
-	held->state = held->failures || held->is_suspect ? HAND_PARKED : HAND_WAITING;
+	held->state = had_attempt(held) ? HAND_PARKED : HAND_WAITING;
 	held->due = runtime->world->now;
 	order_turns_unsent(runtime, task);
 }
@@ -586,14 +592,17 @@ static void park(struct pool_runtime *runtime, uint32_t id, const struct notice 
 
 	sim_require(
 		held->state == HAND_RUNNING, "message %u is parked in state %d", id, held->state);
+	held->state = HAND_PARKED;
+	held->due = runtime->world->now + notice->duration;
+	held->is_postponed = notice->kind == NOTICE_TASK_DEFERRED;
+	if (held->is_postponed)
+		return;
 	copies_check_retry(
 		&runtime->config.policy, id, notice->reason, notice->duration, held->failures);
-	held->state = HAND_PARKED;
 	held->is_suspect |=
 		workers_have_many(runtime) &&
 		(notice->reason == REASON_CRASHED || notice->reason == REASON_TIMED_OUT);
 	held->failures++;
-	held->due = runtime->world->now + notice->duration;
 }
 
 static void block(struct pool_runtime *runtime, uint32_t id, const struct notice *notice)
@@ -621,7 +630,7 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 		order_loose_told(runtime, notice);
 		return;
 	}
-	if (notice->kind == NOTICE_TASK_RETRIED)
+	if (notice->kind == NOTICE_TASK_RETRIED || notice->kind == NOTICE_TASK_DEFERRED)
 		park(runtime, id, notice);
 	if (notice->kind == NOTICE_SESSION_BLOCKED)
 		block(runtime, id, notice);

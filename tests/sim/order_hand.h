@@ -29,8 +29,9 @@ struct held {
 	bool is_redelivered, is_named, is_poison;
 	bool has_rest; /* of its work: the next attempt gets that */
 	bool is_suspect;
-	bool is_refused; /* BLOCKED: by a throttle, which counts no attempt */
-	bool is_aborted; /* RUNNING: what is not done of it goes where `rest` sends it */
+	bool is_refused;   /* BLOCKED: by a throttle, which counts no attempt */
+	bool is_postponed; /* by its worker, which counts no attempt */
+	bool is_aborted;   /* RUNNING: what is not done of it goes where `rest` sends it */
 	enum session_queued rest;
 	uint16_t failures;
 	uint32_t life; /* counts what came to the pool and was not in hand */

@@ -303,7 +303,8 @@ void order_loose_told(struct pool_runtime *runtime, const struct notice *notice)
 	sim_require(notice->kind != NOTICE_TASK_ORPHANED || facts_of(runtime)->is_any_gone,
 		"copy %llu is in hand, and is dropped", (unsigned long long)loose->instance);
 	if (notice->kind == NOTICE_TASK_RETRIED || notice->kind == NOTICE_TASK_GIVEN_UP ||
-		notice->kind == NOTICE_TASK_RENEWED || notice->kind == NOTICE_TASK_POSTPONED)
+		notice->kind == NOTICE_TASK_RENEWED || notice->kind == NOTICE_TASK_POSTPONED ||
+		notice->kind == NOTICE_TASK_DEFERRED || notice->kind == NOTICE_TASK_NOT_DUE)
 		end(runtime, loose);
 }
 

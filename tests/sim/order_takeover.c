@@ -44,6 +44,7 @@ static void inherit(struct pool_runtime *runtime, const struct session_handover 
 			.is_later = handed->is_later,
 			.is_blocked = handed->is_blocked,
 			.is_refused = handed->reason == REASON_THROTTLED,
+			.is_postponed = handed->reason == REASON_POSTPONED,
 			.is_poison = handed->is_poison,
 			.has_rest = handed->has_rest,
 			.failures = handed->attempt,
@@ -113,6 +114,7 @@ void order_takeover_arrives(
 	mark(heritage.is_blocked ? TAKEOVER_BLOCKED : TAKEOVER_PARKED);
 	held->is_front = true;
 	held->is_refused = heritage.is_refused;
+	held->is_postponed = heritage.is_postponed;
 	held->state = heritage.is_blocked ? HAND_BLOCKED : HAND_PARKED;
 	held->due = runtime->world->now + heritage.wait;
 }

@@ -35,6 +35,7 @@ enum cover_takeover {
 /* What is handed over about the first message of a lane. */
 struct heritage {
 	bool is_there, is_refused, is_later, is_blocked, is_poison, has_rest;
+	bool is_postponed;
 	uint16_t failures;
 	mtime wait;
 };

@@ -130,7 +130,8 @@ static void expect(struct pool_runtime *runtime, const struct event *event, uint
 /* Its worker has ended, and nobody knows why. */
 static bool is_only_suspect(const struct held *held)
 {
-	return held->state == HAND_PARKED && held->failures == 0 && !held->is_refused;
+	return held->state == HAND_PARKED && held->failures == 0 && !held->is_refused &&
+	       !held->is_postponed;
 }
 
 /* A former holder may still run what would be settled. */

@@ -42,7 +42,8 @@
 	X(TROUBLE_SESSIONS, "sessions")         /* messages have keys */                           \
 	X(TROUBLE_TOKEN, "token")               /* several supervisors take turns at them */       \
 	X(TROUBLE_THROTTLES, "throttles")       /* pools have throttles */                         \
-	X(TROUBLE_ACCEPT, "accept")             /* workers accept tasks */
+	X(TROUBLE_ACCEPT, "accept")             /* workers accept tasks */                         \
+	X(TROUBLE_LATER, "later")               /* messages have a time (NotBefore) */
 
 enum trouble {
 #define X(trouble, name) trouble,

@@ -99,6 +99,19 @@ static void answer_slice(struct pool_runtime *runtime, uint16_t slot)
 			runtime, slot, STATUS_REPLY, runtime->world->account.queue, REASON_NONE);
 }
 
+static void answer_postponed(struct pool_runtime *runtime, uint16_t slot)
+{
+	struct message_account *message =
+		&runtime->world->account.message[current(runtime, slot)->id];
+
+	if (message->postponed >= 3) {
+		answer_done(runtime, slot);
+		return;
+	}
+	message->postponed += worker_report_is_heard(runtime, slot);
+	worker_report_output(runtime, slot, STATUS_POSTPONED, "", REASON_NONE);
+}
+
 static void work(struct pool_runtime *runtime, uint16_t slot)
 {
 	const struct worker_task *task = current(runtime, slot);
@@ -168,6 +181,9 @@ static void work(struct pool_runtime *runtime, uint16_t slot)
 		break;
 	case TEMPER_SLICES:
 		answer_slice(runtime, slot);
+		break;
+	case TEMPER_POSTPONE:
+		answer_postponed(runtime, slot);
 		break;
 	case TEMPER_INVALID:
 	case TEMPER_TOO_LARGE:

@@ -198,6 +198,7 @@ static void report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	output->invalid = invalid;
 	output->hard_limit_ms = hard_limit_ms;
 	output->retry_after_ms = status >= STATUS_FAILED ? copies_choose_output(task.id) : -1;
+	output->postpone_ms = status == STATUS_POSTPONED ? copies_choose_postpone(task.id) : -1;
 	output->bytes[0] = (uint8_t)(task.id >> 24);
 	output->bytes[1] = (uint8_t)(task.id >> 16);
 	output->bytes[2] = (uint8_t)(task.id >> 8);

@@ -93,6 +93,12 @@ struct world {
 extern const struct effects sim_effects;
 
 /* True: the trouble may happen in this run. */
+/* The wall clock, which is not stepped in a run. */
+#define WORLD_WALL_MS INT64_C(1700000000000)
+static inline int64_t world_wall_ms(mtime now)
+{
+	return WORLD_WALL_MS + now / MTIME_MS;
+}
 bool world_may(const struct world *, enum trouble);
 /* The same, with this chance in a thousand; never in a calm world. */
 static inline bool world_wants(struct world *world, enum trouble trouble, uint32_t per_mille)

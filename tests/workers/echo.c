@@ -13,6 +13,8 @@
  *   X-Fail-Until N     answer 500 while the property attempt is at most N
  *   X-Status S         answer S: 200 (the default), 201, 400-499 or 500-599
  *   X-Retry-After-Ms N with a 5xx, ask for this delay
+ *   X-Postpone-Until T while it is earlier than T (ms since 1970), postpone the task: until then,
+ *                      or with X-Postpone-Ms for so long
  *   X-Report R         with a 201, reply R: pid, task or process; else the reply is the body
  *   X-Reply-Bytes N    with a 201, reply N bytes of 'x'
  *   X-Reply-Queue Q    with a 201, reply to this queue
@@ -176,6 +178,31 @@ static void fail(struct wpool_task *task, long long status)
 		wpool_fail(task, (int)status);
 }
 
+static long long wall_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static bool postpone(struct wpool_task *task)
+{
+	long long left_ms = number_in(task, "X-Postpone-Until", 0) - wall_ms();
+	long long delay_ms = number_in(task, "X-Postpone-Ms", left_ms);
+	if (left_ms <= 0)
+		return false;
+	wpool_postpone(task, delay_ms < WPOOL_POSTPONE_MIN_MS ? WPOOL_POSTPONE_MIN_MS : delay_ms);
+	return true;
+}
+
+/* Tests look for this line. */
+static void check_time(const struct wpool_task *task)
+{
+	long long early_ms = number_in(task, "NotBefore", 0) - wall_ms();
+	if (early_ms > 0)
+		fprintf(stderr, "begun %lld ms too early\n", early_ms);
+}
+
 static void answer(const struct echo *echo, struct wpool_task *task, long long status)
 {
 	bool is_effect = status == 200 || status == 201;
@@ -257,6 +284,7 @@ static void handle(struct wpool_task *task, void *context)
 	if (wpool_task_header(task, "X-Accept"))
 		wpool_accept(task);
 	record_begin(context, task);
+	check_time(task);
 	say(wpool_task_header(task, "X-Begin"));
 	leak(number_in(task, "X-Leak-Mib", 0));
 	work_for(number_in(task, "X-Sleep-Ms", 0));
@@ -265,7 +293,7 @@ static void handle(struct wpool_task *task, void *context)
 	misbehave(task);
 	if (hand_backs > 0)
 		hand_back(task, hand_backs - 1);
-	else
+	else if (!postpone(task))
 		answer(context, task, status_of(task));
 }
 

@@ -209,6 +209,15 @@ int wpool_fail_after(struct wpool_task *task, int code, int64_t delay_ms)
 	return wpool_fail(task, code);
 }
 
+int wpool_postpone(struct wpool_task *task, int64_t delay_ms)
+{
+	if (delay_ms < WPOOL_POSTPONE_MIN_MS || delay_ms > WPOOL_POSTPONE_MAX_MS)
+		return refuse(EINVAL);
+	if (wpool_reply_header_integer(task, "PostponeMilliseconds", delay_ms) < 0)
+		return -1;
+	return wpool_fail(task, STATUS_POSTPONED);
+}
+
 /* Not an answer. */
 static int send_before_answer(struct wpool_task *task, const struct output *output)
 {

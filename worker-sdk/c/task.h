@@ -15,6 +15,7 @@
 #define STATUS_REJECTED    400
 #define STATUS_FAILED      500
 #define STATUS_FAILED_LAST 599
+#define STATUS_POSTPONED   503
 
 /* What the supervisor asked for. */
 #define REQUEST_CONTEXT_SWITCH 1u

@@ -85,10 +85,11 @@ static inline struct lane *lane_of(const struct delivery *delivery)
 	return session_lane(delivery->session, delivery->is_high);
 }
 
-/* Its front task has failed, and that was an attempt. */
+/* Its front task has failed, and that was an attempt: it was neither throttled nor postponed. */
 static inline bool session_had_attempt(const struct session *session)
 {
-	return !session->front->invalid && session->reason != REASON_THROTTLED;
+	return !session->front->invalid && session->reason != REASON_THROTTLED &&
+	       session->reason != REASON_POSTPONED;
 }
 
 /* The same, and its attempt does not count that. */

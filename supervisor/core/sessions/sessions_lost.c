@@ -154,6 +154,15 @@ static struct delivery *match_lost(struct sessions *sessions, struct delivery *d
 	return NULL;
 }
 
+/* One with a key whose time had not come: it was put into no session. */
+static bool is_first_lost(const struct sessions *sessions, const struct delivery *delivery,
+	bool (*is_same)(void *io, const struct delivery *, const struct delivery *), void *io)
+{
+	struct link *first = list_first(&sessions->lost);
+	return first && lane_delivery(first)->key.len > 0 &&
+	       is_same(io, lane_delivery(first), delivery);
+}
+
 /* A queue gives back what was unacked before it delivers anything else. So a message that was never
  * delivered before shows that nothing else comes back; and another message of the same lane shows
  * that the detached ones of the lane do not. */
@@ -166,7 +175,7 @@ struct delivery *sessions_match(struct sessions *sessions, struct delivery *deli
 		sessions_give_up_all(sessions, now);
 		return NULL;
 	}
-	if (!delivery->key.len)
+	if (!delivery->key.len || is_first_lost(sessions, delivery, is_same, io))
 		return match_lost(sessions, delivery, is_same, io);
 	struct session *session = sessions_find(sessions, delivery->key);
 	if (!session)

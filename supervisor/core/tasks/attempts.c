@@ -6,6 +6,12 @@
 /* Bytes of a progress report that are kept, to be shown. */
 #define PROGRESS_KEPT 128
 
+static bool has_delay(enum notice_kind kind)
+{
+	return kind == NOTICE_TASK_RETRIED || kind == NOTICE_TASK_POSTPONED ||
+	       kind == NOTICE_TASK_DEFERRED || kind == NOTICE_TASK_NOT_DUE;
+}
+
 /* A notice about a delivery, with what is known of its worker and its last answer. */
 static void emit(struct tasks *tasks, enum notice_kind kind, const struct delivery *delivery,
 	enum reason reason)
@@ -24,9 +30,7 @@ static void emit(struct tasks *tasks, enum notice_kind kind, const struct delive
 			.retried = tasks->context->config.policy.retried,
 			.exit = parcel->exit,
 			.what = parcel->what,
-			.duration = kind == NOTICE_TASK_RETRIED || kind == NOTICE_TASK_POSTPONED
-					    ? parcel->delay
-					    : delivery->took,
+			.duration = has_delay(kind) ? parcel->delay : delivery->took,
 		});
 }
 
@@ -47,6 +51,20 @@ static void emit_once(struct tasks *tasks, enum notice_kind kind, const struct d
 
 /* ---------- what is decided ---------- */
 
+/* What its worker asks for goes before what its headers say. */
+static void put_off(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
+{
+	const struct pool_context *context = tasks->context;
+	if (decision->reason != REASON_POSTPONED) {
+		emit(tasks, NOTICE_TASK_NOT_DUE, delivery, REASON_NONE);
+		return;
+	}
+	/* The clock shows whole milliseconds, and it must not be early by the rest of one. */
+	delivery->not_before_ms =
+		context->effects->wall_ms(context->io) + 1 + decision->delay / MTIME_MS;
+	emit(tasks, NOTICE_TASK_DEFERRED, delivery, REASON_NONE);
+}
+
 static void publish(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
 {
 	struct parcel *parcel = &delivery->parcel;
@@ -66,6 +84,9 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 		break;
 	case PARCEL_POSTPONE:
 		emit(tasks, NOTICE_TASK_POSTPONED, delivery, decision->reason);
+		break;
+	case PARCEL_LATER:
+		put_off(tasks, delivery, decision);
 		break;
 	case PARCEL_DEAD_LETTER:
 		emit(tasks, NOTICE_TASK_GIVEN_UP, delivery, decision->reason);
@@ -117,6 +138,28 @@ static void reject(struct tasks *tasks, struct delivery *delivery, const struct 
 	delivery_free(delivery);
 }
 
+/* Its next attempt is due after a delay. */
+static void park(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
+{
+	mtime now = tasks->context->now;
+	bool is_postponed = decision->reason == REASON_POSTPONED;
+	delivery->parcel.delay = decision->delay;
+	if (is_postponed)
+		emit(tasks, NOTICE_TASK_DEFERRED, delivery, REASON_NONE);
+	else
+		emit(tasks, NOTICE_TASK_RETRIED, delivery, decision->reason);
+	/* For its dead letter, if an operator gives it up. */
+	delivery->parcel.output = output_of_failure(delivery->parcel.output);
+	if (!is_postponed) {
+		if (!delivery->failed_at)
+			delivery->failed_at = now;
+		delivery->attempt++;
+		delivery->is_suspect |=
+			decision->reason == REASON_CRASHED || decision->reason == REASON_TIMED_OUT;
+	}
+	sessions_park(tasks->sessions, delivery, decision->reason, decision->delay, now);
+}
+
 /* The task stays at the front of its session. */
 static void keep(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
 {
@@ -127,16 +170,7 @@ static void keep(struct tasks *tasks, struct delivery *delivery, const struct de
 		return;
 	}
 	if (decision->verdict == VERDICT_PARK) {
-		delivery->parcel.delay = decision->delay;
-		emit(tasks, NOTICE_TASK_RETRIED, delivery, decision->reason);
-		/* For its dead letter, if an operator gives it up. */
-		delivery->parcel.output = output_of_failure(delivery->parcel.output);
-		if (!delivery->failed_at)
-			delivery->failed_at = now;
-		delivery->attempt++;
-		delivery->is_suspect |=
-			decision->reason == REASON_CRASHED || decision->reason == REASON_TIMED_OUT;
-		sessions_park(tasks->sessions, delivery, decision->reason, decision->delay, now);
+		park(tasks, delivery, decision);
 		return;
 	}
 	emit(tasks, NOTICE_TASK_HANDED_BACK, delivery, REASON_NONE);
@@ -293,9 +327,21 @@ static void reattach(struct tasks *tasks, struct delivery *known, struct deliver
 	sessions_reattached(tasks->sessions, known, tasks->context->now);
 }
 
+/* In how many milliseconds its time comes; 0: it may start. A time too far ahead is a mistake. */
+static int64_t time_left(const struct pool_context *context, struct delivery *delivery)
+{
+	if (!delivery->not_before_ms || delivery->invalid)
+		return 0;
+	int64_t left_ms = delivery->not_before_ms - context->effects->wall_ms(context->io);
+	if (left_ms > WAIT_MAX_MS)
+		delivery->invalid = REASON_BAD_HEADERS;
+	return left_ms > 0 && !delivery->invalid ? left_ms : 0;
+}
+
 /* True: it is the redelivery of a detached one, or there is no memory for its session; it has moved
- * in. Without memory the channel gives back what it holds, so that nothing overtakes it. */
-static bool is_taken(struct tasks *tasks, struct delivery *delivery)
+ * in. Without memory the channel gives back what it holds, so that nothing overtakes it. What is
+ * early has no place in its session yet. */
+static bool is_taken(struct tasks *tasks, struct delivery *delivery, bool is_early)
 {
 	const struct pool_context *context = tasks->context;
 	struct delivery *known = sessions_match(
@@ -304,7 +350,7 @@ static bool is_taken(struct tasks *tasks, struct delivery *delivery)
 		reattach(tasks, known, delivery);
 		return true;
 	}
-	if (!delivery->key.len)
+	if (!delivery->key.len || is_early)
 		return false;
 	delivery->session = sessions_open(tasks->sessions, delivery->key, context->now);
 	if (delivery->session)
@@ -326,7 +372,8 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 	throttling_arrived(&tasks->dispatch.throttling, delivery);
 	tasks->deliveries++;
 	tasks->delivered_at = tasks->context->now;
-	if (tasks->sessions && is_taken(tasks, delivery))
+	int64_t left_ms = time_left(tasks->context, delivery);
+	if (tasks->sessions && is_taken(tasks, delivery, left_ms > 0))
 		return;
 	source_open(source, delivery);
 	delivery->queued_at = tasks->context->now;
@@ -335,7 +382,7 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 		sessions_append(tasks->sessions, delivery, tasks->context->now);
 	else if (delivery->invalid)
 		tasks_finish(tasks, delivery, (struct ending){.outcome = OUTCOME_INVALID});
-	else if (settle_arrival(&tasks->context->config.policy, delivery, &decision))
+	else if (settle_arrival(&tasks->context->config.policy, delivery, left_ms, &decision))
 		carry_out(tasks, delivery, &decision);
 	else
 		dispatch_offer(&tasks->dispatch, delivery);

@@ -152,6 +152,7 @@ static enum reason reason_to_give_up(enum parcel_kind kind)
 	switch (kind) {
 	case PARCEL_RENEW:
 	case PARCEL_POSTPONE:
+	case PARCEL_LATER:
 		return REASON_RENEWAL_REFUSED;
 	case PARCEL_REFUSAL:
 		return REASON_THROTTLED;

@@ -106,7 +106,9 @@ struct delivery {
 	uint32_t key_at; /* where the name of the header with the key is in headers; 0: the key
 			    is not in a header */
 	uint32_t slice;  /* times handed back (x-wpool-slice) */
-	int64_t soft_ms; /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
+	int64_t not_before_ms; /* it does not start before, since 1970 (x-wpool-not-before, else
+				  NotBefore); 0: at once */
+	int64_t soft_ms;       /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
 	struct text body;
 	/* throttling.h */
 	struct throttle_group *group;       /* QUEUED: that it waits in, or NULL */

@@ -1,6 +1,7 @@
 #include "core/tasks/outbox.h"
 
 #include "core/effects.h"
+#include "core/tasks/retry.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -41,8 +42,17 @@ static size_t parcel_size(const struct parcel *parcel)
 	return delivery_size(parcel->delivery) + (parcel->output ? output_size(parcel->output) : 0);
 }
 
+/* The channel may have been away since its delay was decided. */
+static void choose_step(struct outbox *outbox, struct parcel *parcel)
+{
+	int64_t now_ms = outbox->effects->wall_ms(outbox->io);
+	parcel->delay = wait_step(parcel->delivery->not_before_ms - now_ms);
+}
+
 static void publish(struct outbox *outbox, struct parcel *parcel)
 {
+	if (parcel->kind == PARCEL_LATER)
+		choose_step(outbox, parcel);
 	list_remove(&parcel->order);
 	number_table_add(&outbox->by_seq, &parcel->seq, ++outbox->last_seq);
 	parcel->returned = RETURNED_NOT;

@@ -22,6 +22,7 @@
 	X(PARCEL_DEAD_LETTER) /* a copy for the dead-letter queue */                               \
 	X(PARCEL_RENEW)       /* a copy with the same attempt: a renewal */                        \
 	X(PARCEL_POSTPONE)    /* the same, which waits first: it may not start yet */              \
+	X(PARCEL_LATER)       /* the same, in a wait queue: its time has not come */               \
 	X(PARCEL_REFUSAL)     /* to the caller: it may not start before delay is over */
 
 enum parcel_kind {
@@ -66,7 +67,7 @@ struct parcel {
 	enum parcel_kind kind;
 	enum reason reason; /* RETRY, DEAD_LETTER */
 	mtime delay; /* RETRY, POSTPONE: goes to the queue of this delay; 0: to the pool's queue,
-			at once */
+			at once. LATER: a wait_step, chosen whenever it is published */
 	mtime failing_for;         /* since its first failure, where that is not in its headers */
 	struct delivery *delivery; /* the one it is embedded in */
 	mtime due;                 /* refused: when it is published again */
@@ -80,10 +81,11 @@ struct parcel {
  * broker stops reading, so many bytes are held twice: here and in the connection's output. */
 #define OUTBOX_SENT_MAX ((size_t)64 * 1024 * 1024)
 
-/* It goes to a retry queue if it has a delay. */
+/* It goes to a retry queue or a wait queue if it has a delay. */
 static inline bool parcel_may_wait(const struct parcel *parcel)
 {
-	return parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE;
+	return parcel->kind == PARCEL_RETRY || parcel->kind == PARCEL_POSTPONE ||
+	       parcel->kind == PARCEL_LATER;
 }
 
 /* A parcel stands in exactly one of the lists. */

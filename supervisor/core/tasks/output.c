@@ -10,8 +10,11 @@ struct output *output_new(size_t size)
 	struct output *output = malloc(sizeof *output + size);
 	if (!output)
 		return NULL;
-	*output = (struct output){
-		.retry_after_ms = -1, .hard_limit_ms = -1, .soft_ms = -1, .size = size};
+	*output = (struct output){.retry_after_ms = -1,
+		.postpone_ms = -1,
+		.hard_limit_ms = -1,
+		.soft_ms = -1,
+		.size = size};
 	return output;
 }
 

@@ -15,6 +15,7 @@
 #define STATUS_REJECTED  400 /* to 499 */
 #define STATUS_THROTTLED 429 /* of a refusal by a throttle */
 #define STATUS_FAILED    500 /* to 599 */
+#define STATUS_POSTPONED 503 /* with postpone_ms */
 
 /* 365 days, as for limits.hard. */
 #define OUTPUT_HARD_LIMIT_MAX (INT64_C(365) * 24 * 60 * 60 * 1000)
@@ -30,6 +31,7 @@ struct output {
 	struct text stderr_line;  /* the last line that the worker wrote to stderr; may be empty */
 	struct text detail;       /* what it sent against the protocol, to be shown; may be empty */
 	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
+	int64_t postpone_ms;      /* the same, of what has not failed; -1: nothing that is valid */
 	int64_t hard_limit_ms;    /* of progress: the hard limit that the worker sets, at most
 				     OUTPUT_HARD_LIMIT_MAX; 0: one that cannot be; -1: none */
 	int64_t soft_ms;          /* the header TimeoutMilliseconds, of the rest of a task; -1:
@@ -45,7 +47,7 @@ static inline bool output_ends_task(const struct output *output)
 }
 
 /* Allocate an output with size bytes in .bytes, owned by the caller. Texts are empty, status is 0,
- * retry_after_ms, hard_limit_ms and soft_ms -1. NULL: out of memory. */
+ * retry_after_ms, postpone_ms, hard_limit_ms and soft_ms -1. NULL: out of memory. */
 struct output *output_new(size_t size);
 /* A new output with copies of these; NULL: out of memory. */
 struct output *output_copy_of(struct text body, struct text headers, struct text content_type);

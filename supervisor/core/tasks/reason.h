@@ -22,7 +22,8 @@
 	X(REASON_SESSION_CLOSED, "session-closed") /* an operator closed its session */            \
 	X(REASON_BAD_SESSION, "bad-session")       /* its key is not UTF-8 of 1 to 255 bytes */    \
 	X(REASON_KILLED, "killed")                 /* an operator ended its attempt */             \
-	X(REASON_THROTTLED, "throttled")           /* over a limit whose when_exceeded says so */
+	X(REASON_THROTTLED, "throttled")           /* over a limit whose when_exceeded says so */  \
+	X(REASON_POSTPONED, "postponed") /* its worker asked for that: it has not failed */
 
 enum reason {
 #define X(reason, name) reason,

@@ -15,6 +15,32 @@ const mtime retry_ladder[] = {
 };
 const size_t retry_ladder_count = sizeof retry_ladder / sizeof *retry_ladder;
 
+#define HOUR (60 * MTIME_MINUTE)
+#define DAY  (24 * HOUR)
+
+/* Each is at most seven times the one before, so a wait takes few steps. */
+const mtime wait_steps[] = {
+	10 * MTIME_MS,
+	30 * MTIME_MS,
+	100 * MTIME_MS,
+	300 * MTIME_MS,
+	1 * MTIME_SECOND,
+	3 * MTIME_SECOND,
+	10 * MTIME_SECOND,
+	30 * MTIME_SECOND,
+	2 * MTIME_MINUTE,
+	10 * MTIME_MINUTE,
+	1 * HOUR,
+	6 * HOUR,
+	1 * DAY,
+	7 * DAY,
+	30 * DAY,
+};
+const size_t wait_step_count = sizeof wait_steps / sizeof *wait_steps;
+
+#define LATE_SHARE  500 /* of what is left: 0.2 % */
+#define LATE_MIN_MS 20
+
 /* In milliseconds throughout: a delay that a worker requests may not fit in microseconds. */
 mtime retry_round_up(int64_t wanted_ms)
 {
@@ -24,4 +50,14 @@ mtime retry_round_up(int64_t wanted_ms)
 		if (retry_ladder[i] / MTIME_MS >= wanted_ms)
 			return retry_ladder[i];
 	return retry_ladder[retry_ladder_count - 1];
+}
+
+mtime wait_step(int64_t left_ms)
+{
+	int64_t late_ms = left_ms / LATE_SHARE;
+	int64_t max_ms = left_ms + (late_ms > LATE_MIN_MS ? late_ms : LATE_MIN_MS);
+	size_t i = wait_step_count - 1;
+	while (i > 0 && wait_steps[i] / MTIME_MS > max_ms)
+		i--;
+	return wait_steps[i];
 }

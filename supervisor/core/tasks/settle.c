@@ -42,12 +42,24 @@ struct decision settle_refuse(
 	return settle_give_up(policy, reason);
 }
 
-bool settle_arrival(const struct settle_policy *policy, const struct delivery *delivery,
-	struct decision *ret_decision)
+/* It waits in a wait queue. No attempt is counted. */
+static struct decision wait_for(int64_t left_ms)
 {
-	if (delivery->returns < RENEW_AT)
+	return (struct decision){
+		.verdict = VERDICT_PUBLISH, .parcel = PARCEL_LATER, .delay = left_ms * MTIME_MS};
+}
+
+/* A copy begins without the broker's count of returns. What is put off after fewer returns than
+ * RENEW_AT may: it is not started yet, and what kills a supervisor when it starts is counted then.
+ */
+bool settle_arrival(const struct settle_policy *policy, const struct delivery *delivery,
+	int64_t left_ms, struct decision *ret_decision)
+{
+	if (delivery->returns < RENEW_AT && left_ms == 0)
 		return false;
-	if (delivery->renewed >= RENEWALS_MAX)
+	if (delivery->returns < RENEW_AT)
+		*ret_decision = wait_for(left_ms);
+	else if (delivery->renewed >= RENEWALS_MAX)
 		*ret_decision = settle_give_up(policy, REASON_COMES_BACK);
 	else
 		*ret_decision =
@@ -95,6 +107,22 @@ static struct decision decide_killed(
 	return delivery->kill == KILL_AND_GIVE_UP
 		       ? settle_give_up(policy, REASON_KILLED)
 		       : decide_retry(policy, delivery, NULL, REASON_KILLED);
+}
+
+static bool is_postponed(const struct output *output)
+{
+	return output && output->status == STATUS_POSTPONED && output->postpone_ms >= 0;
+}
+
+/* It counts no attempt, however often. A task with a key keeps its place in its session. */
+static struct decision decide_postponed(
+	const struct delivery *delivery, const struct output *output)
+{
+	struct decision decision = wait_for(output->postpone_ms);
+	decision.reason = REASON_POSTPONED;
+	if (delivery->session)
+		decision.verdict = VERDICT_PARK;
+	return decision;
 }
 
 static bool is_hand_back(const struct settle_policy *policy, const struct output *output)
@@ -203,6 +231,8 @@ static struct decision decide(const struct settle_policy *policy, enum outcome o
 	case OUTCOME_REJECTED:
 		return settle_refuse(policy, delivery, REASON_REJECTED);
 	case OUTCOME_FAILED:
+		if (is_postponed(output))
+			return decide_postponed(delivery, output);
 		return decide_failure(policy, delivery, output, REASON_FAILED);
 	case OUTCOME_CRASHED:
 		return decide_failure(policy, delivery, output, REASON_CRASHED);

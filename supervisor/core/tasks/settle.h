@@ -70,7 +70,8 @@ enum verdict {
 	VERDICT_REJECT,  /* final: basic.reject, the queue's own policy decides */
 	VERDICT_REQUEUE, /* waits for a worker again, before all others; at a stop: to the broker */
 	/* of a task with a key, which never leaves its place in its session */
-	VERDICT_PARK,     /* its next attempt is due after a delay */
+	VERDICT_PARK,     /* its next attempt is due after a delay; REASON_POSTPONED: this was
+			     none */
 	VERDICT_BLOCK,    /* it would be given up: an operator decides */
 	VERDICT_CONTINUE, /* the rest of its work, which is its output, waits in its place */
 };
@@ -79,9 +80,9 @@ struct decision {
 	enum verdict verdict;
 	enum parcel_kind parcel; /* VERDICT_PUBLISH */
 	mtime delay;             /* RETRY, PARK: until the next attempt; 0: at once. POSTPONE,
-				    REFUSAL: until it may start */
+				    REFUSAL, LATER: until it may start */
 	enum reason reason;      /* RETRY, PARK, BLOCK, DEAD_LETTER, REJECT; ACK: why its reply was
-				    dropped */
+				    dropped; LATER: REASON_POSTPONED: its worker asked for it */
 	bool no_reply_to;        /* a reply without a queue to go to: acked, with one warning */
 	const char *what;        /* why it is unroutable before it is published; POSTPONE, REFUSAL:
 				    the throttle's name; or NULL */
@@ -96,11 +97,11 @@ bool settle_outcome(int32_t status, enum outcome *ret_outcome);
  * ignored. */
 struct decision settle_decide(const struct settle_policy *, enum outcome, const struct delivery *,
 	const struct output *, enum reason);
-/* Decide about a delivery without a session that has just arrived. False: it waits for a worker.
- * True: it came back so often (x-delivery-count) that it may be what kills the supervisor, and
- * *ret_decision is set. */
-bool settle_arrival(
-	const struct settle_policy *, const struct delivery *, struct decision *ret_decision);
+/* Decide about a delivery without a session that has just arrived, and whose time comes in left_ms
+ * (0: it has come). False: it waits for a worker. True: *ret_decision is set: its time has not
+ * come, or it came back so often (x-delivery-count) that it may be what kills the supervisor. */
+bool settle_arrival(const struct settle_policy *, const struct delivery *, int64_t left_ms,
+	struct decision *ret_decision);
 /* Decide about a task that a throttle refuses, which may start after `wait`. False: it waits.
  * True: *ret_decision is set, without .what. */
 bool settle_throttled(const struct settle_policy *, const struct delivery *, enum throttle_excess,

@@ -30,6 +30,9 @@
 	X(NOTICE_TASK_HANDED_BACK, LOG_DEBUG, "{task} handed its rest back to the queue")           \
 	X(NOTICE_TASK_POSTPONED, LOG_DEBUG,                                                         \
 		"{task} may not start before the throttle {what} lets it; it comes back in {span}") \
+	X(NOTICE_TASK_DEFERRED, LOG_DEBUG,                                                          \
+		"{task} is postponed by its worker; it comes back in {span}")                       \
+	X(NOTICE_TASK_NOT_DUE, LOG_DEBUG, "{task} may not start yet, but in {span}")                \
 	X(NOTICE_TASK_REFUSED, LOG_DEBUG,                                                           \
 		"{task} may not start before the throttle {what} lets it, in {span}; its caller "   \
 		"was told")                                                                         \
@@ -339,6 +342,7 @@ static void add_parcel(struct line *line)
 		[PARCEL_DEAD_LETTER] = "the dead letter",
 		[PARCEL_RENEW] = "the new copy",
 		[PARCEL_POSTPONE] = "the copy for later",
+		[PARCEL_LATER] = "the copy that waits for its time",
 		[PARCEL_REFUSAL] = "the refusal",
 	};
 
@@ -359,6 +363,8 @@ static void add_target(struct line *line)
 		queue = parcel->delivery->reply_to;
 	else if (parcel->kind == PARCEL_DEAD_LETTER && report->dead_letters)
 		queue = text_from(report->dead_letters);
+	else if (parcel->kind == PARCEL_LATER)
+		queue = wait_queue_name(queue, parcel->delay, name, sizeof name);
 	else if (parcel_may_wait(parcel) && parcel->delay > 0)
 		queue = retry_queue_name(queue, parcel->delay, name, sizeof name);
 	add_shown(line, queue);

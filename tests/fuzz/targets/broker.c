@@ -128,6 +128,12 @@ static mtime do_waited(void *io, uint16_t slot, uint32_t life)
 	return 0;
 }
 
+static int64_t do_wall_ms(void *io)
+{
+	(void)io;
+	return INT64_C(1700000000000);
+}
+
 static void do_emit(void *io, const struct notice *notice)
 {
 	(void)io;
@@ -148,7 +154,7 @@ static void do_window(void *io, uint32_t window)
 }
 
 static const struct effects effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_hand_over, do_window,
+	do_ask, do_is_same, do_allow_slots, do_waited, do_wall_ms, do_emit, do_hand_over, do_window,
 	do_hand_over, NULL};
 
 static void on_log_line(void *ctx, enum log_level level, const char *words)

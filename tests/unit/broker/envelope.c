@@ -46,6 +46,19 @@ START_TEST(expirations_have_the_limit_of_the_broker)
 }
 END_TEST
 
+START_TEST(delays_have_the_limit_of_a_year)
+{
+	ck_assert_ptr_null(envelope_set_delay(&e, 1));
+	ck_assert_ptr_null(envelope_set_delay(&e, INT64_C(365) * 86400000));
+	ck_assert_ptr_nonnull(envelope_set_delay(&e, INT64_C(365) * 86400000 + 1));
+	ck_assert_ptr_nonnull(envelope_set_delay(&e, -1));
+	ck_assert_ptr_null(envelope_set(&e, ENVELOPE_QUEUE, TEXT("q")));
+	ck_assert_ptr_null(envelope_problem(&e));
+	ck_assert_ptr_null(envelope_add_header(&e, TEXT("NotBefore=1")));
+	ck_assert_ptr_nonnull(envelope_problem(&e));
+}
+END_TEST
+
 START_TEST(fields_have_at_most_255_bytes)
 {
 	char text[257] = "";
@@ -101,6 +114,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_loop_test(tests, priorities_are_octets, 0, 8);
 	tcase_add_test(tests, expirations_have_the_limit_of_the_broker);
+	tcase_add_test(tests, delays_have_the_limit_of_a_year);
 	tcase_add_test(tests, fields_have_at_most_255_bytes);
 	tcase_add_test(tests, a_header_has_one_value);
 	tcase_add_test(tests, contradictions_are_named);

@@ -357,6 +357,45 @@ START_TEST(without_any_retry_queue_it_is_held)
 }
 END_TEST
 
+/* Without the jitter of retries: the time is exact. */
+START_TEST(a_copy_for_later_has_its_wait_queue_declared)
+{
+	config.retry.jitter = 50;
+	publish(PARCEL_LATER, 3 * MTIME_SECOND);
+	ck_assert_str_eq(published.queue, "work.wait.3s");
+	ck_assert_str_eq(published.expiration, "3000");
+	ck_assert(!return_published(0)); /* it waits for QUEUE_FOUND */
+	ck_assert_str_eq(declared, "work.wait.3s");
+	ck_assert_int_eq(declared_ttl, 3000);
+	handle_event(AMQP_QUEUE_DECLARED);
+	publish(PARCEL_LATER, 30 * 24 * 3600 * MTIME_SECOND);
+	ck_assert_str_eq(published.queue, "work.wait.2592000s");
+	ck_assert_str_eq(published.expiration, "2592000000");
+}
+END_TEST
+
+START_TEST(without_the_right_it_waits_in_a_shorter_queue_or_is_held)
+{
+	publish(PARCEL_LATER, 3 * MTIME_SECOND);
+	ck_assert(!return_published(0));
+	refuse_declaration();
+	publish(PARCEL_LATER, 3 * MTIME_SECOND);
+	ck_assert_str_eq(published.queue, "work.wait.1s");
+	ck_assert_str_eq(published.expiration, "1000");
+	for (int shorter = 0; shorter < 4; shorter++) { /* 1 s, 300 ms, 100 ms, 30 ms */
+		ck_assert(return_published(MTIME_SECOND));
+		publish(PARCEL_LATER, 3 * MTIME_SECOND);
+	}
+	ck_assert_str_eq(published.queue, "work.wait.10ms");
+	ck_assert(!return_published(MTIME_SECOND));
+	publish(PARCEL_RETRY, 5 * MTIME_SECOND); /* which has queues of its own */
+	ck_assert_str_eq(published.queue, "work.retry.5s");
+	publisher_tick(publisher, 2 * MTIME_MINUTE);
+	publish(PARCEL_LATER, 3 * MTIME_SECOND);
+	ck_assert_str_eq(published.queue, "work.wait.3s");
+}
+END_TEST
+
 START_TEST(a_retry_of_the_same_pool_is_published_at_once)
 {
 	publish(PARCEL_RETRY, 5 * MTIME_SECOND);
@@ -387,6 +426,8 @@ static Suite *suite(void)
 	tcase_add_test(waits, a_postponed_copy_has_its_retry_queue_declared);
 	tcase_add_test(waits, without_the_right_it_waits_in_the_nearest_queue);
 	tcase_add_test(waits, without_any_retry_queue_it_is_held);
+	tcase_add_test(waits, a_copy_for_later_has_its_wait_queue_declared);
+	tcase_add_test(waits, without_the_right_it_waits_in_a_shorter_queue_or_is_held);
 	tcase_add_test(waits, a_retry_of_the_same_pool_is_published_at_once);
 	suite_add_tcase(s, waits);
 	return s;

@@ -82,12 +82,37 @@ START_TEST(missing_queues_are_tried_again_after_a_minute)
 }
 END_TEST
 
+/* A shorter one is never late: what comes back waits again. */
+START_TEST(the_next_shorter_wait_queue_takes_the_place_of_a_missing_one)
+{
+	struct wait_queues wait_queues = {0};
+	ck_assert(wait_queues_has(10 * MS) && wait_queues_has(30 * 24 * 3600 * S));
+	ck_assert(!wait_queues_has(20 * MS) && !wait_queues_has(0));
+	ck_assert_int_eq(wait_queues_choose(&wait_queues, 3 * S), 3 * S);
+	wait_queues_refuse(&wait_queues, 3 * S, 10 * S);
+	wait_queues_miss(&wait_queues, 1 * S, 20 * S);
+	ck_assert_int_eq(wait_queues_choose(&wait_queues, 3 * S), 300 * MS);
+	ck_assert_int_eq(wait_queues_choose(&wait_queues, 10 * S), 10 * S);
+	wait_queues_miss(&wait_queues, 300 * MS, 20 * S);
+	wait_queues_miss(&wait_queues, 100 * MS, 20 * S);
+	wait_queues_miss(&wait_queues, 30 * MS, 20 * S);
+	wait_queues_miss(&wait_queues, 10 * MS, 20 * S);
+	ck_assert_int_eq(wait_queues_choose(&wait_queues, 3 * S), 3 * S); /* it is returned */
+	wait_queues_tick(&wait_queues, 70 * S - 1);
+	ck_assert(wait_queues.missing != 0);
+	wait_queues_tick(&wait_queues, 70 * S);
+	ck_assert_int_eq(wait_queues_choose(&wait_queues, 1 * S), 1 * S);
+	ck_assert(wait_queues.has_no_right);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/retry_queues");
 	UNIT_CASE(s, "retry queues", nearest_existing_queue_is_chosen,
 		each_queue_is_tried_once_if_all_are_missing,
-		missing_queues_are_tried_again_after_a_minute);
+		missing_queues_are_tried_again_after_a_minute,
+		the_next_shorter_wait_queue_takes_the_place_of_a_missing_one);
 	return s;
 }
 

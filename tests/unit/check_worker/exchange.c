@@ -1,5 +1,7 @@
 /* exchange_take: which task an output belongs to, and what is wrong with it. */
 #include "check_worker/exchange.h"
+
+#include "amqp/table.h"
 #include "unit/unit.h"
 
 #include <string.h>
@@ -138,6 +140,36 @@ START_TEST(a_surplus_is_counted)
 }
 END_TEST
 
+/* A time that cannot be read makes a failure of what was meant to come back. */
+START_TEST(a_bad_time_to_postpone_is_named)
+{
+	static const struct {
+		int32_t status;
+		int64_t postpone_ms;
+		bool has_header;
+		enum fault_kind fault;
+	} rows[] = {{503, -1, true, FAULT_BAD_OUTPUT}, {503, -1, false, FAULT_NONE},
+		{503, 100, true, FAULT_NONE}, {500, -1, true, FAULT_NONE}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct exchange exchange;
+		struct fault fault = {.kind = FAULT_NONE};
+		struct buf headers;
+		struct output *output = output_new(0);
+		ck_assert_ptr_nonnull(output);
+		buf_init(&headers, SIZE_MAX);
+		table_put_string(&headers, TEXT("PostponeMilliseconds"), TEXT("soon"));
+		output->status = rows[i].status;
+		output->postpone_ms = rows[i].postpone_ms;
+		output->headers = rows[i].has_header ? buf_text(&headers) : TEXT_NONE;
+		send_three(&exchange, 1);
+		exchange_take(&exchange, output, TEXT("\0\0\0\1x"), &fault);
+		ck_assert_int_eq(fault.kind, rows[i].fault);
+		output_free(output);
+		buf_release(&headers);
+	}
+}
+END_TEST
+
 static Suite *exchange_suite(void)
 {
 	Suite *suite = suite_create("check_worker/exchange");
@@ -146,6 +178,7 @@ static Suite *exchange_suite(void)
 	tcase_add_test(tcase, progress_may_set_a_hard_limit);
 	tcase_add_test(tcase, an_answer_is_kept);
 	tcase_add_test(tcase, a_surplus_is_counted);
+	tcase_add_test(tcase, a_bad_time_to_postpone_is_named);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -200,6 +200,38 @@ START_TEST(progress_sets_a_hard_limit)
 }
 END_TEST
 
+static const struct {
+	const char *key, *value;
+	int64_t postpone_ms;
+} postpone_cases[] = {
+	{"PostponeMilliseconds", "cd 03 e8", 1000},
+	{"PostponeMilliseconds", "a4'1500'", 1500},
+	{"PostponeMilliseconds", "cb 40 8f 44 00 00 00 00 00", 1000},
+	{"PostponeMilliseconds", "64", 100},
+	{"PostponeMilliseconds", "63", 100}, /* not too early */
+	{"PostponeMilliseconds", "00", 100},
+	{"PostponeMilliseconds", "ff", -1},
+	{"PostponeMilliseconds", "cf 00 00 00 07 57 b1 2c 00", 31536000000},
+	{"PostponeMilliseconds", "cf 00 00 00 07 57 b1 2c 01", -1},
+	{"PostponeMilliseconds", "a4'soon'", -1},
+	{"PostponeMilliseconds", "cb 7f f8 00 00 00 00 00 00", -1},
+	{"PostponeMilliseconds", "c0", -1},
+	{"RetryAfterMilliseconds", "cd 03 e8", -1},
+};
+
+START_TEST(a_time_to_postpone_is_read_and_kept_in_its_range)
+{
+	for (size_t i = 0; i < sizeof postpone_cases / sizeof *postpone_cases; i++) {
+		struct bytes frame =
+			frame_with_header(postpone_cases[i].key, postpone_cases[i].value);
+		struct output *output = read_good(bytes_text(&frame));
+		ck_assert_msg(output->postpone_ms == postpone_cases[i].postpone_ms,
+			"case %zu: %lld", i, (long long)output->postpone_ms);
+		output_free(output);
+	}
+}
+END_TEST
+
 START_TEST(a_content_type_has_at_most_255_bytes)
 {
 	char value[HEX_MAX];
@@ -266,6 +298,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("message/answer_headers");
 	UNIT_CASE(s, "headers", each_type_becomes_an_amqp_field,
 		reserved_headers_are_removed_and_ours_are_read, progress_sets_a_hard_limit,
+		a_time_to_postpone_is_read_and_kept_in_its_range,
 		the_rest_of_a_task_has_its_own_soft_limit);
 	UNIT_CASE(s, "limits", a_content_type_has_at_most_255_bytes, too_many_fields_are_invalid);
 	return s;

@@ -37,6 +37,7 @@ static const struct {
 	{PARCEL_DEAD_LETTER, KIND_COPY, "elsewhere", "orders.dead", "old", true},
 	{PARCEL_RENEW, KIND_COPY, "elsewhere", "orders", "old", true},
 	{PARCEL_POSTPONE, KIND_COPY, "elsewhere", "orders", "old", true},
+	{PARCEL_LATER, KIND_COPY, "elsewhere", "", "old", true},
 	{PARCEL_REFUSAL, KIND_REPLY, "elsewhere", "answers", "", false},
 };
 

@@ -62,6 +62,8 @@ START_TEST(only_what_is_delayed_goes_to_a_retry_queue)
 		{PARCEL_HAND_BACK, MTIME_SECOND, "orders.retry.1s", "answers", NULL},
 		{PARCEL_POSTPONE, MTIME_SECOND, "orders.retry.1s", "orders.retry.1s", "1050"},
 		{PARCEL_REFUSAL, MTIME_SECOND, "orders.retry.1s", "answers", NULL},
+		{PARCEL_LATER, MTIME_SECOND, "orders.wait.1s", "orders.wait.1s", "1050"},
+		{PARCEL_LATER, MTIME_SECOND, "", "", NULL}, /* no queue: it is returned */
 	};
 	for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
 		struct properties all = all_properties();

@@ -44,6 +44,29 @@ START_TEST(a_postponed_copy_has_the_same_history)
 }
 END_TEST
 
+/* Where it waits for its time, our header says until when. */
+START_TEST(a_copy_for_later_has_the_same_history_and_its_time)
+{
+	struct trial t;
+	trial_init(&t);
+	put_history(&t.task_headers);
+	put_hex(&t.task_headers, "NotBefore", 'T', SEVEN_ZEROS " 09");
+	table_put_integer(&t.task_headers, TEXT("x-wpool-not-before"), 1700000000123);
+	t.output->status = 503;
+	trial_run(&t, PARCEL_LATER);
+	assert_table(t.properties.value[PROPERTY_HEADERS],
+		"x-wpool-renewed:l=4 x-wpool-attempt:l=2 x-wpool-slice:l=3 "
+		"x-wpool-not-before:l=1700000000123 tenant:S=\"acme\" "
+		"n:B=255 x-wpool-reason:S=\"crashed\" x-wpool-queue:S=\"first\" "
+		"x-wpool-exit:S=\"signal 11\" "
+		"x-wpool-status:l=503 x-wpool-first-failed:T=9 x-wpool-bcc:S=\"b\" "
+		"x-wpool-cc:S=\"q\" traceparent:S=\"00-1\" NotBefore:T=9 "
+		"x-wpool-cut:S=\"gone\" ");
+	ck_assert_text_eq(t.publish.body, TEXT("old"));
+	trial_release(&t);
+}
+END_TEST
+
 START_TEST(a_postponed_first_attempt_gets_no_header)
 {
 	struct trial t;
@@ -239,6 +262,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/copy_throttled");
 	UNIT_CASE(s, "postponed", a_postponed_copy_has_the_same_history,
+		a_copy_for_later_has_the_same_history_and_its_time,
 		a_postponed_first_attempt_gets_no_header, a_postponed_copy_of_a_copy_is_the_same,
 		a_postponed_copy_has_what_was_kept_in_memory, a_postponed_rest_stays_a_rest);
 	UNIT_CASE(s, "refused", a_refusal_says_how_long_to_wait, a_refusal_continues_the_trace,

@@ -213,11 +213,93 @@ START_TEST(malformed_properties_are_invalid)
 }
 END_TEST
 
+static const struct {
+	const char *key;
+	char type;
+	const char *hex;
+	int64_t not_before_ms; /* -1: the message is invalid */
+} time_cases[] = {
+	{"NotBefore", 'T', "00 00 00 00 65 53 f1 00", 1700000000000},
+	{"NotBefore", 'T', SEVEN_ZEROS " 00", 0},
+	{"NotBefore", 'T', "ff ff ff ff ff ff ff ff", -1},
+	{"NotBefore", 'T', "00 20 c4 9b a5 e3 53 f7", 9223372036854775000},
+	{"NotBefore", 'T', "00 20 c4 9b a5 e3 53 f8", -1},
+	{"NotBefore", 'l', "00 00 01 8b cf e5 68 00", 1700000000000},
+	{"NotBefore", 'L', "ff ff ff ff ff ff ff ff", INT64_MAX},
+	{"NotBefore", 'I', "00 00 00 09", 9},
+	{"NotBefore", 'b', "00", 0},
+	{"NotBefore", 'b', "ff", -1},
+	{"NotBefore", 'l', "80 00 00 00 00 00 00 00", -1},
+	{"NotBefore", 'd', "42 78 bc fe 56 80 00 00", 1700000000000},
+	{"NotBefore", 'd', "7f f8 00 00 00 00 00 00", -1},
+	{"NotBefore", 'd', "bf f0 00 00 00 00 00 00", -1},
+	{"NotBefore", 'd', "7f ef ff ff ff ff ff ff", -1},
+	{"NotBefore", 'S', "'1700000000000'", 1700000000000},
+	{"NotBefore", 'S', "'9223372036854775807'", INT64_MAX},
+	{"NotBefore", 'S', "'9223372036854775808'", -1},
+	{"NotBefore", 'S', "", -1},
+	{"NotBefore", 'S', "'-1'", -1},
+	{"NotBefore", 'S', "'tomorrow'", -1},
+	{"NotBefore", 'x', "'17'", -1},
+	{"NotBefore", 't', "01", -1},
+	{"NotBefore", 'V', "", -1},
+	{"NotBefore", 'A', "", -1},
+	{"notbefore", 'S', "'tomorrow'", 0},
+	{"x-wpool-not-before", 'l', "00 00 01 8b cf e5 68 00", 1700000000000},
+	/* any publisher can write it: what is none of ours is ignored */
+	{"x-wpool-not-before", 'S', "'tomorrow'", 0},
+	{"x-wpool-not-before", 'l', "80 00 00 00 00 00 00 00", 0},
+	{"x-wpool-not-before", 'V', "", 0},
+};
+
+START_TEST(a_time_is_read_or_the_message_is_invalid)
+{
+	for (size_t i = 0; i < sizeof time_cases / sizeof *time_cases; i++) {
+		int64_t wanted = time_cases[i].not_before_ms;
+		struct buf table;
+		buf_init(&table, SIZE_MAX);
+		put_hex(&table, time_cases[i].key, time_cases[i].type, time_cases[i].hex);
+		struct delivery *d =
+			delivery_of(&(struct properties){0}, buf_text(&table), TEXT_NONE, 4);
+		ck_assert_msg(d->not_before_ms == (wanted < 0 ? 0 : wanted), "case %zu: %lld", i,
+			(long long)d->not_before_ms);
+		ck_assert_msg(d->invalid == (wanted < 0 ? REASON_BAD_HEADERS : REASON_NONE),
+			"case %zu", i);
+		delivery_free(d);
+		buf_release(&table);
+	}
+}
+END_TEST
+
+/* A worker has postponed it: the publisher's time is over. */
+START_TEST(our_own_time_goes_before_the_publisher_s)
+{
+	static const char *const others[] = {"'9'", "'5000'", "'tomorrow'"};
+	for (size_t i = 0; i < 2 * sizeof others / sizeof *others; i++) {
+		const char *other = others[i / 2];
+		struct buf table;
+		buf_init(&table, SIZE_MAX);
+		if (i % 2)
+			put_hex(&table, "NotBefore", 'S', other);
+		put_hex(&table, "x-wpool-not-before", 'l', SEVEN_ZEROS " 63");
+		if (i % 2 == 0)
+			put_hex(&table, "NotBefore", 'S', other);
+		struct delivery *d =
+			delivery_of(&(struct properties){0}, buf_text(&table), TEXT_NONE, 4);
+		ck_assert_int_eq(d->not_before_ms, 99);
+		ck_assert_int_eq(d->invalid, REASON_NONE);
+		delivery_free(d);
+		buf_release(&table);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/facts");
 	UNIT_CASE(s, "facts", only_valid_headers_are_read, counts_and_limits_are_bounded,
-		a_task_that_ended_its_worker_is_a_suspect,
+		a_task_that_ended_its_worker_is_a_suspect, a_time_is_read_or_the_message_is_invalid,
+		our_own_time_goes_before_the_publisher_s,
 		properties_are_read_and_a_large_body_is_invalid);
 	UNIT_CASE(s, "invalid", malformed_headers_are_invalid, malformed_properties_are_invalid);
 	return s;

@@ -146,7 +146,7 @@ static const struct {
 	int32_t status;
 	uint64_t id;
 	const char *body, *queue;
-	int64_t asked_ms; /* a delay, or as progress a hard limit; -1: neither */
+	int64_t asked_ms; /* a wait, or as progress a hard limit; -1: neither */
 } outputs[] = {
 	{200, 0, "", "", -1},
 	{200, 0, "", "", -1},
@@ -166,6 +166,7 @@ static const struct {
 	{201, 0, "HI", "", -1},
 	{200, 0, "", "", -1},
 	{201, 0, "HI", "work", -1},
+	{503, 0, "", "", 5000},
 	{201, 0, "rest", "work", -1},
 	{-1, 7, "half", "", -1},
 	{201, 8, "B", "", -1},
@@ -182,9 +183,9 @@ static void check_output(size_t i, const struct bytes *frame)
 	ck_assert_msg(output->task_id == outputs[i].id, "output %zu", i);
 	ck_assert_text_eq(output->body, text_from(outputs[i].body));
 	ck_assert_text_eq(output->reply_queue, text_from(outputs[i].queue));
+	int64_t wait_ms = output->postpone_ms >= 0 ? output->postpone_ms : output->retry_after_ms;
 	bool is_progress = output->status == STATUS_PROGRESS;
-	ck_assert_msg((is_progress ? output->hard_limit_ms : output->retry_after_ms) ==
-			      outputs[i].asked_ms,
+	ck_assert_msg((is_progress ? output->hard_limit_ms : wait_ms) == outputs[i].asked_ms,
 		"output %zu", i);
 	output_free(output);
 }

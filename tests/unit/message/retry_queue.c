@@ -31,6 +31,21 @@ START_TEST(names_are_written_and_read)
 }
 END_TEST
 
+START_TEST(wait_queues_have_names_of_their_own)
+{
+	char buffer[RETRY_QUEUE_NAME_MAX + 1];
+	mtime step = 0;
+	ck_assert_text_eq(wait_queue_name(TEXT("q"), 10 * MTIME_MS, buffer, sizeof buffer),
+		TEXT("q.wait.10ms"));
+	ck_assert(wait_queue_step(TEXT("q"), TEXT("q.wait.10ms"), &step));
+	ck_assert_int_eq(step, 10 * MTIME_MS);
+	ck_assert_text_eq(wait_queue_name(TEXT("q"), 2592000 * MTIME_SECOND, buffer, sizeof buffer),
+		TEXT("q.wait.2592000s"));
+	ck_assert(!wait_queue_step(TEXT("q"), TEXT("q.retry.1s"), &step));
+	ck_assert(!retry_queue_delay(TEXT("q"), TEXT("q.wait.1s"), &step));
+}
+END_TEST
+
 START_TEST(other_names_are_refused)
 {
 	static const char *const others[] = {"", "q", "q.retry", "q.retry.", "q.retry.s",
@@ -64,8 +79,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/retry_queue");
-	UNIT_CASE(s, "names", names_are_written_and_read, other_names_are_refused,
-		a_name_that_is_too_long_is_empty);
+	UNIT_CASE(s, "names", names_are_written_and_read, wait_queues_have_names_of_their_own,
+		other_names_are_refused, a_name_that_is_too_long_is_empty);
 	return s;
 }
 

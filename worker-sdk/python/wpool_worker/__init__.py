@@ -11,7 +11,7 @@
     sys.exit(run(handle))
 
 What the handler returns is the task's answer: None or Done(), a str, bytes or Reply(), Reject(),
-Fail(), HandBack(). An exception fails the task (500); its stack goes to standard error, which the
+Fail(), HandBack(), Postpone(). An exception fails the task (500); its stack goes to standard error, which the
 supervisor logs, as it does with standard output. The protocol is worker-sdk/PROTOCOL.md.
 
 An `async def` handler gets an AsyncTask, a plain one a Task. In a pool with `concurrency` above 1 several tasks
@@ -19,9 +19,9 @@ are handled at once: async ones in one event loop, plain ones in threads, so the
 run() says more.
 """
 
-from .answers import Answer, Done, Fail, HandBack, Reject, Reply, Result
+from .answers import Answer, Done, Fail, HandBack, Postpone, Reject, Reply, Result
 from .async_task import AsyncTask
 from .plain_task import Task
 from .worker import run
 
-__all__ = ["Answer", "AsyncTask", "Done", "Fail", "HandBack", "Reject", "Reply", "Result", "Task", "run"]
+__all__ = ["Answer", "AsyncTask", "Done", "Fail", "HandBack", "Postpone", "Reject", "Reply", "Result", "Task", "run"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional, Protocol, Union
 
 _DELAY_MAX_MS = (1 << 63) - 1
+_POSTPONE_MIN_MS, _POSTPONE_MAX_MS = 100, 365 * 86_400_000
 Body = Union[bytes, bytearray, str]
 Output = Dict[str, Any]  # the map of one frame
 
@@ -133,7 +134,20 @@ class Fail:
         return _output(self.status, headers={"RetryAfterMilliseconds": self.retry_after_ms})
 
 
-Answer = Union[Done, Reply, HandBack, Reject, Fail]
+@dataclass(frozen=True)
+class Postpone:
+    """The task comes back after delay_ms (100 to 365 days), as it is. No attempt is counted, however often."""
+
+    delay_ms: int
+
+    def __post_init__(self) -> None:
+        _check_integer(self.delay_ms, _POSTPONE_MIN_MS, _POSTPONE_MAX_MS, "delay_ms")
+
+    def output(self, task: _Origin) -> Output:
+        return _output(503, headers={"PostponeMilliseconds": self.delay_ms})
+
+
+Answer = Union[Done, Reply, HandBack, Reject, Fail, Postpone]
 Result = Union[None, Body, Answer]
 
 
@@ -146,7 +160,7 @@ def output_of(result: Result, task: _Origin) -> Output:
         return {"1": 200}
     if isinstance(result, (bytes, bytearray, str)):
         return Reply(result).output(task)
-    if isinstance(result, (Done, Reply, HandBack, Reject, Fail)):
+    if isinstance(result, (Done, Reply, HandBack, Reject, Fail, Postpone)):
         return result.output(task)
     hint = "; write the handler as `async def`" if hasattr(result, "__await__") else ""
     raise TypeError(f"a handler answers with None, bytes, str or an answer, not {result!r}{hint}")

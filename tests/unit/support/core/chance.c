@@ -134,6 +134,13 @@ static mtime on_waited(void *io, uint16_t slot, uint32_t life)
 	return random() % (2 * MTIME_SECOND);
 }
 
+/* No message here has a time. */
+static int64_t on_wall_ms(void *io)
+{
+	(void)io;
+	return 0;
+}
+
 static void on_tell(void *io, const struct notice *notice)
 {
 	(void)io;
@@ -141,4 +148,4 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 const struct effects chance_effects = {on_send, on_ack, on_reject, on_publish, on_source, on_slot,
-	on_ask, on_is_same, on_allow_slots, on_waited, on_tell, NULL, NULL, NULL, NULL};
+	on_ask, on_is_same, on_allow_slots, on_waited, on_wall_ms, on_tell, NULL, NULL, NULL, NULL};

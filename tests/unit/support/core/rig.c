@@ -52,7 +52,7 @@ static void rig_on_reject(void *io, uint64_t tag, enum reject how)
 static void rig_on_publish(void *io, const struct parcel *parcel)
 {
 	static const char *const kinds[] = {
-		"reply", "hand-back", "retry", "dead", "renew", "postpone", "refuse"};
+		"reply", "hand-back", "retry", "dead", "renew", "postpone", "later", "refuse"};
 	struct rig *rig = io;
 	rig_separate(rig->done);
 	rig_note(rig->done, "publish %llu %s %llu", (unsigned long long)parcel->seq.number,
@@ -146,6 +146,12 @@ static bool rig_is_same(void *io, const struct delivery *one, const struct deliv
 	return text_is(one->body, other->body);
 }
 
+static int64_t rig_on_wall_ms(void *io)
+{
+	const struct rig *rig = io;
+	return rig_wall_ms(rig);
+}
+
 static void rig_on_name(void *io, const struct session_handover *handover)
 {
 	struct rig *rig = io;
@@ -198,6 +204,7 @@ const struct effects rig_effects = {
 	.is_same = rig_is_same,
 	.allow_slots = rig_on_allow_slots,
 	.waited = rig_on_waited,
+	.wall_ms = rig_on_wall_ms,
 	.emit = rig_on_tell,
 	.hand_over = rig_on_hand_over,
 	.window = rig_on_window,

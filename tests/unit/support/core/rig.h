@@ -24,6 +24,7 @@ struct rig {
 	bool is_unaudited;     /* no pool_audit after each step: it is quadratic in sessions */
 	mtime arrived_after;   /* of answers and turns (core/event.h) */
 	mtime suspended;       /* the machine was, for so long: throttles count it */
+	int64_t stepped_ms;    /* the wall clock was, by so much */
 	uint16_t slots_max;    /* the maximum of slots; 0: none */
 	struct starts starts;  /* of RIG_PROCESSORS */
 	uint64_t last_task_id;
@@ -44,6 +45,13 @@ struct rig {
 };
 
 extern const struct effects rig_effects; /* io: a struct rig */
+
+/* The wall clock of a rig: ms since 1970. */
+#define RIG_WALL_MS INT64_C(1700000000000)
+static inline int64_t rig_wall_ms(const struct rig *rig)
+{
+	return RIG_WALL_MS + rig->stepped_ms + rig->now / MTIME_MS;
+}
 
 /* Plain settings: 10 s to boot, 60 s a task, 5 s grace, 3 attempts, 2 slices,
  * queue "own". */

@@ -20,8 +20,10 @@
 extern "C" {
 #endif
 
-#define WPOOL_PUBLIC   __attribute__((visibility("default")))
-#define WPOOL_NO_LIMIT INT64_MAX
+#define WPOOL_PUBLIC          __attribute__((visibility("default")))
+#define WPOOL_NO_LIMIT        INT64_MAX
+#define WPOOL_POSTPONE_MIN_MS 100
+#define WPOOL_POSTPONE_MAX_MS (INT64_C(365) * 86400000)
 
 struct wpool_task;
 
@@ -94,8 +96,10 @@ WPOOL_PUBLIC bool wpool_is_cancelled(struct wpool_task *);
  * next functions must not be called for one task in two threads at a time.
  * done: finished. reply: finished, body goes to the message's reply_to; reply_to: to this queue.
  * reject (400 to 499): can never succeed. fail (500 to 599): retry, by the pool's policy;
- * fail_after: not before delay_ms. hand_back: body is the rest of the task, for the tail of its own
- * queue, with the task's headers; if it has a session, the next task of that. */
+ * fail_after: not before delay_ms. postpone: it comes back as it is, after delay_ms (100 to
+ * WPOOL_POSTPONE_MAX_MS), and no attempt is counted, however often. hand_back: body is the rest of
+ * the task, for the tail of its own queue, with the task's headers; if it has a session, the next
+ * task of that. */
 WPOOL_PUBLIC int wpool_done(struct wpool_task *);
 WPOOL_PUBLIC int wpool_reply(struct wpool_task *, const void *body, size_t len);
 WPOOL_PUBLIC int wpool_reply_to(
@@ -103,6 +107,7 @@ WPOOL_PUBLIC int wpool_reply_to(
 WPOOL_PUBLIC int wpool_reject(struct wpool_task *, int code);
 WPOOL_PUBLIC int wpool_fail(struct wpool_task *, int code);
 WPOOL_PUBLIC int wpool_fail_after(struct wpool_task *, int code, int64_t delay_ms);
+WPOOL_PUBLIC int wpool_postpone(struct wpool_task *, int64_t delay_ms);
 WPOOL_PUBLIC int wpool_hand_back(struct wpool_task *, const void *body, size_t len);
 
 /* Call before the answer. Add a header to the reply or the rest (copied; the last one of a name
