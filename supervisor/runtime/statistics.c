@@ -34,6 +34,13 @@ static void judge_attempt(struct statistics *statistics, const struct notice *no
 	statistics->failed_at = clock_now();
 }
 
+static void count_attempt(struct statistics *statistics, const struct notice *notice)
+{
+	histogram_add(&statistics->took, notice->delivery->took);
+	if (notice->kind != NOTICE_TASK_ORPHANED)
+		judge_attempt(statistics, notice);
+}
+
 void statistics_count(struct statistics *statistics, const struct notice *notice)
 {
 	bool ends_attempt = false;
@@ -111,9 +118,6 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_DRAINED:
 		break;
 	}
-	if (!ends_attempt || !notice->delivery || notice->slot < 0)
-		return;
-	histogram_add(&statistics->took, notice->delivery->took);
-	if (notice->kind != NOTICE_TASK_ORPHANED)
-		judge_attempt(statistics, notice);
+	if (ends_attempt && notice->delivery && notice->slot >= 0)
+		count_attempt(statistics, notice);
 }

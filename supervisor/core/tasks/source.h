@@ -1,9 +1,9 @@
 /* A source: one queue on one channel, its epoch, and the ledger of unacked deliveries. Layer: core.
  * The only place that acks: a RELEASED delivery is acked at the end of the turn or, while other
  * acks are expected, at most 20 ms later, or longer with sessions; an accepted one at the end of
- * the turn. The ledger is a list in order of tag and not a ring, because one delivery may be unacked
- * for minutes while millions pass. Owns the RELEASED deliveries. Never acks in an epoch that is over, never after SOURCE_CLOSE was requested,
- * and never tag 0. */
+ * the turn. The ledger is a list in order of tag and not a ring, because one delivery may be
+ * unacked for minutes while millions pass. Owns the RELEASED deliveries. Never acks in an epoch
+ * that is over, never after SOURCE_CLOSE was requested, and never tag 0. */
 #ifndef CORE_TASKS_SOURCE_H
 #define CORE_TASKS_SOURCE_H
 
