@@ -135,6 +135,16 @@ START_TEST(a_supervisor_without_tasks_hears_of_figures_and_keeps_them)
 }
 END_TEST
 
+START_TEST(figures_that_an_operator_sets_do_not_wait)
+{
+	start_all(1, PERIOD);
+	run_for(SILENCE + MTIME_SECOND);
+	member_set(supervisors[1].member, 7, PERIOD);
+	run_for(2 * ANSWERED);
+	ck_assert_uint_eq(figures_of(&supervisors[0]).limit, 7);
+}
+END_TEST
+
 /* One after the other, the leader last; in between its figures hold. */
 START_TEST(a_new_configuration_holds_when_all_were_restarted_with_it)
 {
@@ -271,6 +281,23 @@ START_TEST(late_starts_are_reported_until_one_that_leads_has_heard_of_them)
 }
 END_TEST
 
+START_TEST(late_starts_of_a_lost_request_are_reported_again)
+{
+	const struct throttle_request *request;
+	start_all(1, PERIOD);
+	run_for(SILENCE + MTIME_SECOND);
+	ck_assert(!start_one(&supervisors[1]));
+	exchange(&supervisors[1]);
+	start_late(&supervisors[1]);
+	for (int i = 0; i < 2; i++) {
+		while (!(request = member_request(supervisors[1].member, now)))
+			now += STEP;
+		ck_assert_uint_eq(request->count, 1);
+		ck_assert_uint_eq(request->keys[0].late, 1);
+	}
+}
+END_TEST
+
 /* A report of late starts makes the silence of a new leader no shorter. */
 START_TEST(late_starts_shorten_no_silence)
 {
@@ -323,12 +350,14 @@ static Suite *members_suite(void)
 	tcase_add_checked_fixture(all, set_up, tear_down);
 	tcase_add_test(all, a_higher_limit_lets_those_start_that_wait_at_others);
 	tcase_add_test(all, a_supervisor_without_tasks_hears_of_figures_and_keeps_them);
+	tcase_add_test(all, figures_that_an_operator_sets_do_not_wait);
 	tcase_add_test(all, a_new_configuration_holds_when_all_were_restarted_with_it);
 	tcase_add_test(all, it_holds_also_if_the_last_one_hands_over);
 	tcase_add_test(all, what_a_late_answer_grants_goes_back);
 	tcase_add_test(all, a_lease_grows_until_answers_come_in_time);
 	tcase_add_test(all, one_very_late_answer_makes_the_lease_long_for_some_answers_only);
 	tcase_add_test(all, late_starts_are_reported_until_one_that_leads_has_heard_of_them);
+	tcase_add_test(all, late_starts_of_a_lost_request_are_reported_again);
 	tcase_add_test(all, late_starts_shorten_no_silence);
 	tcase_add_test(all, nobody_is_without_a_leader_because_of_former_requests);
 	suite_add_tcase(suite, all);
