@@ -206,6 +206,23 @@ START_TEST(with_the_brokers_dead_letters_a_failure_is_only_counted)
 }
 END_TEST
 
+/* That is no failure: what comes back is a new message, which is not accepted. */
+START_TEST(it_may_be_postponed)
+{
+	struct rig rig;
+	start_accepted(&rig);
+	struct output *output = rig_output(STATUS_POSTPONED, "");
+	output->postpone_ms = 1000;
+	rig_answer_this(&rig, 0, 1, output);
+	ck_assert_ptr_nonnull(strstr(rig.done, "publish 1 later 1"));
+	rig_confirm(&rig, 1);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- channels ---------- */
 
 START_TEST(it_outlives_its_channel)
@@ -433,7 +450,7 @@ static Suite *accepted_suite(void)
 		a_crash_before_the_ack_was_sent_is_a_dead_letter,
 		over_the_hard_limit_it_is_a_dead_letter,
 		among_several_open_tasks_it_alone_does_not_run_again,
-		with_the_brokers_dead_letters_a_failure_is_only_counted);
+		with_the_brokers_dead_letters_a_failure_is_only_counted, it_may_be_postponed);
 	UNIT_CASE(suite, "channels", it_outlives_its_channel,
 		one_whose_channel_is_lost_in_the_same_turn_is_an_orphan,
 		an_orphan_cannot_be_accepted);
