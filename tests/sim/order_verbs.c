@@ -187,14 +187,27 @@ static void command(struct pool_runtime *runtime, enum session_verb verb,
 	runtime->world->moved = true;
 }
 
-static void command_any(struct pool_runtime *runtime)
+/* What is skipped is one that waits, if there is any. */
+static uint8_t choose_key(struct pool_runtime *runtime, enum session_verb verb)
 {
 	struct order *order = &runtime->world->order;
-	struct random *random = &order->random;
-	enum session_verb verb = random_below(random, SESSION_VERB_SKIP + 1);
+	uint8_t key = (uint8_t)(1 + random_below(&order->random, order->keys));
 
-	command(runtime, verb, random_below(random, SESSION_KEEP + 1),
-		(uint8_t)(1 + random_below(random, order->keys)));
+	for (uint8_t n = 0; verb == SESSION_VERB_SKIP && n < order->keys; n++) {
+		if (find_failed(runtime, key))
+			break;
+		key = (uint8_t)(key % order->keys + 1);
+	}
+	return key;
+}
+
+static void command_any(struct pool_runtime *runtime)
+{
+	struct random *random = &runtime->world->order.random;
+	enum session_verb verb = random_below(random, SESSION_VERB_SKIP + 1);
+	enum session_queued queued = random_below(random, SESSION_KEEP + 1);
+
+	command(runtime, verb, queued, choose_key(runtime, verb));
 }
 
 /* The pool that has the sessions, or is the next to have them; NULL: it takes no orders. */
