@@ -386,9 +386,9 @@ void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 	if (publisher->state != RUNNING)
 		return; /* GIVEN_UP in this turn: the pool publishes it again on the next channel */
 	options.frame_max = connection_frame_max(publisher->connection);
-	if (parcel->kind == PARCEL_LATER)
+	if (parcel->kind == PARCEL_LATER && parcel->delay > 0)
 		set_wait_queue(publisher, parcel, &texts, &options);
-	else if (parcel_may_wait(parcel))
+	else if (parcel->kind != PARCEL_LATER && parcel_may_wait(parcel))
 		set_retry_queue(publisher, parcel, &texts, &options);
 	if (copy_build(parcel, &options, &publisher->scratch, &publish) == RC_OK) {
 		channel_publish(publisher->connection, publisher->config->channel, &publish);

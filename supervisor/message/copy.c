@@ -118,8 +118,8 @@ static struct text target_of(const struct parcel *parcel, const struct copy_opti
 	case PARCEL_RETRY:
 	case PARCEL_POSTPONE:
 		return waits(parcel, options) ? options->retry_queue : options->queue;
-	case PARCEL_LATER: /* in the pool's queue it would come back at once */
-		return options->retry_queue;
+	case PARCEL_LATER: /* early, in the pool's queue it would come back at once */
+		return parcel->delay > 0 ? options->retry_queue : options->queue;
 	case PARCEL_RENEW:
 		return options->queue;
 	case PARCEL_DEAD_LETTER:

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---------- what the pool knows of a delivery ---------- */
 
@@ -44,6 +45,31 @@ int64_t task_read_timeout(const struct table_field *field)
 	return digits > 0 ? (int64_t)digits : -1;
 }
 
+/* Not too early. */
+static int64_t rounded_up(double value)
+{
+	int64_t whole = (int64_t)value;
+	return whole + (value > (double)whole);
+}
+
+/* Digits, with or without a fraction: a worker that hands a task back has a double as text. */
+static bool read_decimal(struct text text, uint64_t *ret)
+{
+	const char *point = memchr(text.ptr, '.', text.len);
+	uint64_t fraction = 0;
+	struct text whole = text;
+	if (point) {
+		whole.len = (size_t)(point - text.ptr);
+		struct text rest = text_of(point + 1, text.len - whole.len - 1);
+		if (!text_read_decimal(rest, INT64_MAX, &fraction))
+			return false;
+	}
+	if (!text_read_decimal(whole, INT64_MAX, ret))
+		return false;
+	*ret += fraction > 0 && *ret < INT64_MAX;
+	return true;
+}
+
 /* The time in a header, in milliseconds since 1970: an AMQP timestamp, which has seconds; or
  * milliseconds as a number or its digits. -1: it is none of these, or before 1970. */
 static int64_t read_time(const struct table_field *field)
@@ -59,9 +85,9 @@ static int64_t read_time(const struct table_field *field)
 		return number >= 0 ? number : -1;
 	if (field->type == 'f' || field->type == 'd') {
 		double value = field_double(field);
-		return value >= 0 && value < TIME_LIMIT ? (int64_t)value : -1;
+		return value >= 0 && value < TIME_LIMIT ? rounded_up(value) : -1;
 	}
-	bool is_read = field->type == 'S' && text_read_decimal(field->value, INT64_MAX, &digits);
+	bool is_read = field->type == 'S' && read_decimal(field->value, &digits);
 	return is_read ? (int64_t)digits : -1;
 }
 
@@ -80,9 +106,9 @@ static bool ends_workers(const struct table_field *field)
 }
 
 /* Any publisher may set a header of ours. So these decide only about their own message's attempts,
- * slices and renewals, and no header names a queue; a forged reason has the message run alone in
- * its worker, which only makes the pool slower. A wrong type is ignored, a wrong number is brought
- * into range. */
+ * slices, renewals and time, and no header names a queue; a forged reason has the message run alone
+ * in its worker, which only makes the pool slower. A wrong type is ignored, a wrong number is
+ * brought into range. */
 static void read_header(
 	struct delivery *delivery, struct times *times, const struct table_field *field)
 {
@@ -111,7 +137,8 @@ static void read_header(
 /* Ours goes before the publisher's: a worker has postponed the task. */
 static void set_time(struct delivery *delivery, const struct times *times)
 {
-	delivery->not_before_ms = times->ours >= 0 ? times->ours : times->asked;
+	delivery->is_time_ours = times->ours >= 0;
+	delivery->not_before_ms = delivery->is_time_ours ? times->ours : times->asked;
 	if (delivery->not_before_ms >= 0)
 		return;
 	delivery->not_before_ms = 0;

@@ -48,7 +48,8 @@ static mtime check_step(const struct parcel *parcel, mtime not_before, mtime now
 	for (size_t i = 0; i < sizeof steps_ms / sizeof *steps_ms; i++)
 		if (i == 0 || steps_ms[i] * MTIME_MS <= left + late + MTIME_MS)
 			longest = steps_ms[i] * MTIME_MS;
-	sim_require(parcel->delay <= longest && parcel->delay * 8 > longest,
+	sim_require(parcel->delay == 0 ? left <= 0
+				       : parcel->delay <= longest && parcel->delay * 8 > longest,
 		"message %u waits %lld us, and its time comes in %lld us",
 		account_id(parcel->delivery->body), (long long)parcel->delay, (long long)left);
 	return not_before;

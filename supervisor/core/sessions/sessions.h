@@ -114,9 +114,9 @@ void sessions_remove(struct sessions *, struct delivery *, mtime now);
  * to the oldest: what is detached already comes behind them, because the broker had not delivered
  * it again. One that has no key and waits for a worker is in no list of dispatch any more. */
 void sessions_detach(struct sessions *, struct delivery *, mtime now);
-/* A message has come, before it is entered in the ledger. Return the detached delivery that it
- * attaches again, or NULL; what can come no more because of it is given up. */
-struct delivery *sessions_match(struct sessions *, struct delivery *, mtime now,
+/* A message has come, and is not in the ledger yet. Return the detached delivery that it attaches
+ * again, or NULL; what can come no more because of it is given up. is_early: it has no session. */
+struct delivery *sessions_match(struct sessions *, struct delivery *, bool is_early, mtime now,
 	bool (*is_same)(void *io, const struct delivery *, const struct delivery *), void *io);
 /* A detached delivery without a key whose attempt does not count waits for a worker again: free it,
  * because its redelivery is as good. */

@@ -165,9 +165,10 @@ static bool is_first_lost(const struct sessions *sessions, const struct delivery
 
 /* A queue gives back what was unacked before it delivers anything else. So a message that was never
  * delivered before shows that nothing else comes back; and another message of the same lane shows
- * that the detached ones of the lane do not. */
-struct delivery *sessions_match(struct sessions *sessions, struct delivery *delivery, mtime now,
-	bool (*is_same)(void *io, const struct delivery *, const struct delivery *), void *io)
+ * that the detached ones of the lane do not. What is early is in no lane. */
+struct delivery *sessions_match(struct sessions *sessions, struct delivery *delivery, bool is_early,
+	mtime now, bool (*is_same)(void *io, const struct delivery *, const struct delivery *),
+	void *io)
 {
 	if (sessions->detached + sessions->heirs == 0)
 		return NULL;
@@ -177,7 +178,7 @@ struct delivery *sessions_match(struct sessions *sessions, struct delivery *deli
 	}
 	if (!delivery->key.len || is_first_lost(sessions, delivery, is_same, io))
 		return match_lost(sessions, delivery, is_same, io);
-	struct session *session = sessions_find(sessions, delivery->key);
+	struct session *session = is_early ? NULL : sessions_find(sessions, delivery->key);
 	if (!session)
 		return NULL;
 	struct lane *lane = session_lane(session, delivery->is_high);

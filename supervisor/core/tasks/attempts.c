@@ -34,6 +34,8 @@ static void emit(struct tasks *tasks, enum notice_kind kind, const struct delive
 		});
 }
 
+_Static_assert(NOTICE_DRAINED < 64, "tasks->warned has a bit for each");
+
 /* True: for the first time in this pool. */
 static bool is_first(struct tasks *tasks, enum notice_kind kind)
 {
@@ -327,13 +329,14 @@ static void reattach(struct tasks *tasks, struct delivery *known, struct deliver
 	sessions_reattached(tasks->sessions, known, tasks->context->now);
 }
 
-/* In how many milliseconds its time comes; 0: it may start. A time too far ahead is a mistake. */
+/* In how many milliseconds its time comes; 0: it may start. A time too far ahead is a mistake, but
+ * one of ours was not: the clock may be wrong. */
 static int64_t time_left(const struct pool_context *context, struct delivery *delivery)
 {
 	if (!delivery->not_before_ms || delivery->invalid)
 		return 0;
 	int64_t left_ms = delivery->not_before_ms - context->effects->wall_ms(context->io);
-	if (left_ms > WAIT_MAX_MS)
+	if (left_ms > WAIT_MAX_MS && !delivery->is_time_ours)
 		delivery->invalid = REASON_BAD_HEADERS;
 	return left_ms > 0 && !delivery->invalid ? left_ms : 0;
 }
@@ -344,8 +347,8 @@ static int64_t time_left(const struct pool_context *context, struct delivery *de
 static bool is_taken(struct tasks *tasks, struct delivery *delivery, bool is_early)
 {
 	const struct pool_context *context = tasks->context;
-	struct delivery *known = sessions_match(
-		tasks->sessions, delivery, context->now, context->effects->is_same, context->io);
+	struct delivery *known = sessions_match(tasks->sessions, delivery, is_early, context->now,
+		context->effects->is_same, context->io);
 	if (known) {
 		reattach(tasks, known, delivery);
 		return true;

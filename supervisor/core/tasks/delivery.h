@@ -59,12 +59,12 @@ struct delivery {
 	bool is_suspect;     /* it may end the worker that runs it, so it runs alone: a worker ended
 				with several tasks open, or x-wpool-reason says so */
 	bool redelivered;    /* the broker had delivered it before */
+	bool is_time_ours;   /* not_before_ms is from x-wpool-not-before */
 	uint16_t attempt;    /* failed attempts so far (x-wpool-attempt) */
 	uint16_t renewed;    /* times published as new (x-wpool-renewed) */
 	enum reason invalid; /* REASON_NONE, or why it cannot be sent to a worker */
 	uint64_t tag;
-	size_t content; /* bytes of body and properties; set by source_open */
-
+	size_t content;          /* bytes of body and properties; set by source_open */
 	struct session *session; /* NULL: no key, or given up */
 	struct link in_lane;     /* in its lane, until it is RELEASED; without a key: in the list of
 				    detached ones */

@@ -42,11 +42,13 @@ static size_t parcel_size(const struct parcel *parcel)
 	return delivery_size(parcel->delivery) + (parcel->output ? output_size(parcel->output) : 0);
 }
 
-/* The channel may have been away since its delay was decided. */
+/* The channel may have been away since its delay was decided, or no queue took it. When its time
+ * has come, it needs none but the pool's. */
 static void choose_step(struct outbox *outbox, struct parcel *parcel)
 {
 	int64_t now_ms = outbox->effects->wall_ms(outbox->io);
-	parcel->delay = wait_step(parcel->delivery->not_before_ms - now_ms);
+	int64_t left_ms = parcel->delivery->not_before_ms - now_ms;
+	parcel->delay = left_ms > 0 ? wait_step(left_ms) : 0;
 }
 
 static void publish(struct outbox *outbox, struct parcel *parcel)

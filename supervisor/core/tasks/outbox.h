@@ -67,7 +67,7 @@ struct parcel {
 	enum parcel_kind kind;
 	enum reason reason; /* RETRY, DEAD_LETTER */
 	mtime delay; /* RETRY, POSTPONE: goes to the queue of this delay; 0: to the pool's queue,
-			at once. LATER: a wait_step, chosen whenever it is published */
+			at once. LATER: a wait_step or 0, chosen whenever it is published */
 	mtime failing_for;         /* since its first failure, where that is not in its headers */
 	struct delivery *delivery; /* the one it is embedded in */
 	mtime due;                 /* refused: when it is published again */

@@ -363,7 +363,7 @@ static void add_target(struct line *line)
 		queue = parcel->delivery->reply_to;
 	else if (parcel->kind == PARCEL_DEAD_LETTER && report->dead_letters)
 		queue = text_from(report->dead_letters);
-	else if (parcel->kind == PARCEL_LATER)
+	else if (parcel->kind == PARCEL_LATER && parcel->delay > 0)
 		queue = wait_queue_name(queue, parcel->delay, name, sizeof name);
 	else if (parcel_may_wait(parcel) && parcel->delay > 0)
 		queue = retry_queue_name(queue, parcel->delay, name, sizeof name);

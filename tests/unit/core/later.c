@@ -155,6 +155,19 @@ START_TEST(the_wall_clock_decides)
 }
 END_TEST
 
+/* It was none when it was written, so this machine's clock is wrong. */
+START_TEST(a_time_of_ours_is_never_a_mistake)
+{
+	struct rig rig;
+	rig_start(&rig, one_worker());
+	struct delivery *delivery = early_by(rig_delivery(1), &rig, 20000 * DAY_MS);
+	delivery->is_time_ours = true;
+	rig_deliver_this(&rig, delivery);
+	rig_expect(&rig, "publish 1 later 1 after 2592000000");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_time_beyond_a_year_and_a_day_is_a_mistake)
 {
 	struct rig rig;
@@ -213,7 +226,7 @@ START_TEST(the_step_is_chosen_whenever_the_copy_is_published)
 	rig_outbox_fact(&rig, REFUSED, 1, false);
 	rig.stepped_ms += 5000;
 	rig_wait(&rig, MTIME_SECOND);
-	rig_expect(&rig, "publish 2 later 1 after 10");
+	rig_expect(&rig, "publish 2 later 1"); /* its time has come: to the pool's queue */
 	rig_end(&rig);
 }
 END_TEST
@@ -231,6 +244,29 @@ START_TEST(a_copy_without_a_queue_stays_until_there_is_one)
 	rig_outbox_fact(&rig, QUEUE_FOUND, 0, false);
 	rig_expect(&rig, "publish 2 later 1 after 30000");
 	rig_confirm(&rig, 2);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* A user may not declare it. When its time has come, the pool's own queue serves. */
+START_TEST(without_a_queue_it_begins_when_its_time_has_come)
+{
+	struct rig rig;
+	rig_start(&rig, one_worker());
+	deliver_early(&rig, 1, 1500);
+	rig_outbox_fact(&rig, RETURNED, 1, false);
+	rig_confirm(&rig, 1);
+	rig_forget(&rig);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	ck_assert_ptr_nonnull(strstr(rig.done, "publish 2 later 1 after 300"));
+	rig_outbox_fact(&rig, RETURNED, 2, false);
+	rig_confirm(&rig, 2);
+	rig_forget(&rig);
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	rig_expect(&rig, "publish 3 later 1");
+	rig_confirm(&rig, 3);
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 1");
 	rig_end(&rig);
@@ -355,6 +391,28 @@ START_TEST(one_in_the_outbox_is_acked_by_its_redelivery)
 }
 END_TEST
 
+/* Its ack was lost, and it is in no session: the task of its key that runs comes back as well. */
+START_TEST(an_early_one_that_comes_again_shows_nothing_about_its_key)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	deliver_keyed_early(&rig, "a=7", 1, 60000);
+	rig.last_tag = 1;
+	keyed_deliver(&rig, "a=8");
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "publish 1 later 1 after 30000, send 0:2, ack 1");
+	keyed_lose_channel(&rig);
+	rig_forget(&rig);
+	struct delivery *again = early_by(keyed_parse("a=7+", 1), &rig, 60000);
+	rig_deliver_this(&rig, again);
+	rig.last_tag = 1;
+	keyed_deliver(&rig, "a=8+");
+	keyed_answer(&rig, 0, 200, "publish 2 later 1 after 30000, ack 2");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(nothing_passes_a_task_that_its_worker_postpones)
 {
 	struct rig rig;
@@ -418,11 +476,13 @@ static Suite *later_suite(void)
 		the_broker_s_count_of_returns_is_kept_where_it_counts,
 		the_step_is_chosen_whenever_the_copy_is_published,
 		a_copy_without_a_queue_stays_until_there_is_one,
+		without_a_queue_it_begins_when_its_time_has_come, a_time_of_ours_is_never_a_mistake,
 		a_copy_that_costs_a_channel_is_given_up);
 	UNIT_CASE(suite, "workers", a_worker_postpones_any_number_of_times,
 		only_status_503_with_a_time_postpones, what_is_killed_is_not_postponed);
 	UNIT_CASE(suite, "sessions", it_takes_its_place_in_its_session_when_its_time_has_come,
 		one_in_the_outbox_is_acked_by_its_redelivery,
+		an_early_one_that_comes_again_shows_nothing_about_its_key,
 		nothing_passes_a_task_that_its_worker_postpones,
 		an_operator_may_skip_what_is_postponed, an_operator_may_run_it_now);
 	return suite;

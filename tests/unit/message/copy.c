@@ -37,7 +37,7 @@ static const struct {
 	{PARCEL_DEAD_LETTER, KIND_COPY, "elsewhere", "orders.dead", "old", true},
 	{PARCEL_RENEW, KIND_COPY, "elsewhere", "orders", "old", true},
 	{PARCEL_POSTPONE, KIND_COPY, "elsewhere", "orders", "old", true},
-	{PARCEL_LATER, KIND_COPY, "elsewhere", "", "old", true},
+	{PARCEL_LATER, KIND_COPY, "elsewhere", "orders", "old", true}, /* its time has come */
 	{PARCEL_REFUSAL, KIND_REPLY, "elsewhere", "answers", "", false},
 };
 
@@ -96,6 +96,18 @@ START_TEST(only_an_output_changes_the_content_type)
 			i < 2 ? TEXT("text/html") : TEXT("text/plain"));
 		trial_release(&t);
 	}
+}
+END_TEST
+
+/* In the pool's queue it would come back at once. */
+START_TEST(an_early_copy_without_a_wait_queue_finds_no_queue)
+{
+	struct trial t;
+	trial_init(&t);
+	t.parcel.delay = MTIME_SECOND;
+	trial_run(&t, PARCEL_LATER);
+	ck_assert_uint_eq(t.publish.routing_key.len, 0);
+	trial_release(&t);
 }
 END_TEST
 
@@ -386,6 +398,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/copy");
 	UNIT_CASE(s, "properties", each_kind_has_its_target_and_properties,
+		an_early_copy_without_a_wait_queue_finds_no_queue,
 		a_task_without_properties_adds_none, only_an_output_changes_the_content_type,
 		only_a_direct_reply_is_not_mandatory, the_bare_name_of_direct_reply_to_is_dropped);
 	UNIT_CASE(s, "headers", the_trace_of_the_worker_replaces_that_of_the_task,

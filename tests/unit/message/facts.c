@@ -237,6 +237,12 @@ static const struct {
 	{"NotBefore", 'S', "'1700000000000'", 1700000000000},
 	{"NotBefore", 'S', "'9223372036854775807'", INT64_MAX},
 	{"NotBefore", 'S', "'9223372036854775808'", -1},
+	{"NotBefore", 'S', "'1700000000000.0'", 1700000000000},
+	{"NotBefore", 'S', "'1700000000000.25'", 1700000000001}, /* not too early */
+	{"NotBefore", 'S', "'1.7e+12'", -1},
+	{"NotBefore", 'S', "'1700000000000.'", -1},
+	{"NotBefore", 'S', "'.5'", -1},
+	{"NotBefore", 'd', "42 78 bc fe 56 80 04 00", 1700000000001}, /* .25 */
 	{"NotBefore", 'S', "", -1},
 	{"NotBefore", 'S', "'-1'", -1},
 	{"NotBefore", 'S', "'tomorrow'", -1},
