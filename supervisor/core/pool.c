@@ -158,7 +158,7 @@ static void on_output(struct pool *pool, struct slot *slot, struct output *outpu
 	bool is_progress = output->status == STATUS_PROGRESS;
 	bool is_accepted = output->status == STATUS_ACCEPTED && !pool->context.config.session.is_on;
 	if (delivery && output->status == STATUS_ACCEPTED && !is_accepted)
-		what = "status -2 in a pool with sessions";
+		what = "status -2 (accepted), which a pool with sessions refuses";
 	if (!delivery ||
 		!(is_progress || is_accepted || settle_outcome(output->status, &outcome))) {
 		slots_on_broken(

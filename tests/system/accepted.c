@@ -139,7 +139,8 @@ START_TEST(a_pool_with_sessions_refuses_it)
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){
 			.body = "a", .correlation_id = "a", .headers = {{"X-Accept", "1"}}});
-	proc_expect(proc, "worker broke the pipe protocol: status -2 in a pool with sessions");
+	proc_expect(proc,
+		"worker broke the pipe protocol: status -2 (accepted), which a pool with sessions refuses");
 	struct message *dead = client_take(fixture.client, fixture.dead);
 	ck_assert(message_header_is(dead, "x-wpool-reason", "protocol-error"));
 	message_free(dead);

@@ -131,7 +131,7 @@ START_TEST(workers_have_configured_rights)
 	expect_variable(pid, "PATH=", true);
 	expect_variable(pid, "WITNESS=", true);
 	expect_variable(pid, "WPOOL_WORKER=", true);
-	expect_variable(pid, "WPOOL_SLOT=0", true);
+	expect_variable(pid, "WPOOL_SLOT=", true);
 	expect_variable(pid, "HOME=", false);
 	expect_variable(pid, "WPOOL_RETRY_DELAY=", false);
 	fixture_stop(serve);

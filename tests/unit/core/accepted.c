@@ -433,7 +433,7 @@ START_TEST(in_a_pool_with_sessions_it_is_a_protocol_error)
 	rig_turn(&rig);
 	rig_forget(&rig);
 	accept(&rig, 0);
-	ck_assert_str_eq(rig.what, "status -2 in a pool with sessions");
+	ck_assert_str_eq(rig.what, "status -2 (accepted), which a pool with sessions refuses");
 	ck_assert_ptr_nonnull(strstr(rig.done, "kill 0.1"));
 	rig_end(&rig);
 }
