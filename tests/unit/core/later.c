@@ -413,6 +413,22 @@ START_TEST(an_early_one_that_comes_again_shows_nothing_about_its_key)
 }
 END_TEST
 
+/* It is another message than the first that is lost, so it is judged by its own key. */
+START_TEST(a_message_of_a_key_may_come_before_an_early_one)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	deliver_keyed_early(&rig, "a=7", 1, 60000);
+	rig.last_tag = 1;
+	keyed_deliver(&rig, "b=8");
+	keyed_lose_channel(&rig);
+	rig_forget(&rig);
+	keyed_deliver(&rig, "b=8+ a=7+");
+	keyed_answer(&rig, 0, 200, "ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(nothing_passes_a_task_that_its_worker_postpones)
 {
 	struct rig rig;
@@ -483,6 +499,7 @@ static Suite *later_suite(void)
 	UNIT_CASE(suite, "sessions", it_takes_its_place_in_its_session_when_its_time_has_come,
 		one_in_the_outbox_is_acked_by_its_redelivery,
 		an_early_one_that_comes_again_shows_nothing_about_its_key,
+		a_message_of_a_key_may_come_before_an_early_one,
 		nothing_passes_a_task_that_its_worker_postpones,
 		an_operator_may_skip_what_is_postponed, an_operator_may_run_it_now);
 	return suite;
