@@ -231,6 +231,7 @@ static void flush_singly(struct source *source, struct link *list)
 /* One ack for those in order includes what is released before them. */
 static void flush_accepted(struct source *source)
 {
+	assert(may_ack(source));
 	if (!source->has_gap)
 		flush_prefix(source);
 	flush_singly(source, &source->accepted);
@@ -314,7 +315,7 @@ void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
 {
 	if (source->has_sessions)
 		measure_order(source, now);
-	if (!list_is_empty(&source->accepted) && may_ack(source))
+	if (!list_is_empty(&source->accepted))
 		flush_accepted(source);
 	if (!may_wait(source, is_hungry)) {
 		source_flush(source);
