@@ -139,7 +139,8 @@ mtime grants_keep_until(const struct throttle *throttle, const struct window *wi
 	return mtime_after(now, lease_of(throttle));
 }
 
-/* It is not answered. Late starts are reported again, as one too many does no harm. */
+/* It is not answered. Late starts are reported again, as one too many does no harm. Its windows are
+ * still there: see grants_keep_until. */
 static void close_request(struct throttle *throttle)
 {
 	struct grants *grants = throttle->grants;
@@ -147,7 +148,8 @@ static void close_request(struct throttle *throttle)
 	for (uint32_t i = 0; i < grants->request.count; i++) {
 		uint32_t late = grants->request.keys[i].late;
 		struct window *window = window_find(throttle, grants->request.keys[i].key);
-		if (late == 0 || !window)
+		assert(window);
+		if (late == 0)
 			continue;
 		of(window)->late += late;
 		list_remove(&of(window)->wanting);
@@ -182,12 +184,10 @@ static struct grant *valid_grant(struct member_window *window, mtime now)
 }
 
 /* About what was asked for less than half a lease ago, the next regular request asks again. */
-static void want(
-	struct throttle *throttle, struct member_window *window, bool is_refused, mtime now)
+static void want(struct throttle *throttle, struct member_window *window, mtime now)
 {
 	struct grants *grants = throttle->grants;
-	bool is_urgent = is_refused && (window->asked_at == 0 ||
-					       now - window->asked_at >= lease_of(throttle) / 2);
+	bool is_urgent = window->asked_at == 0 || now - window->asked_at >= lease_of(throttle) / 2;
 	if (!is_urgent && !list_is_empty(&window->wanting))
 		return;
 	list_remove(&window->wanting);
@@ -206,7 +206,7 @@ mtime grants_ask(struct throttle *throttle, struct window *window, mtime now)
 		return own->free_at;
 	}
 	grants->is_unsure = own->is_refused = true;
-	want(throttle, own, true, now);
+	want(throttle, own, now);
 	return mtime_after(now, grants->is_up ? ASK_AGAIN : GRANTS_WAIT_MAX);
 }
 
