@@ -1,5 +1,6 @@
 #include "core/throttle/leader.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Own requests that come back in the time in which one must. */
@@ -247,11 +248,11 @@ static uint32_t grant(struct leader *leader, const struct wanted *wanted, uint32
 
 /* Grant as many as that. Return how many it granted. */
 static uint32_t answer_key(struct leader *leader, const struct wanted *wanted, uint32_t most,
-	bool is_granting, mtime now)
+	bool is_leading, mtime now)
 {
 	struct granted *granted = &leader->answer.keys[leader->answer.count++];
 	*granted = (struct granted){.key = wanted->key};
-	if (!is_granting) {
+	if (!is_leading) {
 		granted->wait = LEASE_MIN;
 		granted->is_unsure = true;
 		return 0;
@@ -293,7 +294,7 @@ struct throttle_answer *leader_answer(
 	struct throttle_answer *answer = &leader->answer;
 	mtime at = ring_time(now);
 	bool is_leading = leader_is_leading(leader, now);
-	bool is_granting = is_leading && request->lease <= LEASE_MAX;
+	assert(request->lease <= LEASE_MAX);
 	answer->leader = leader->member;
 	answer->member = request->member;
 	answer->number = request->number;
@@ -307,7 +308,7 @@ struct throttle_answer *leader_answer(
 		add_late(leader, request, at);
 	for (uint32_t i = 0; i < request->count; i++)
 		starts += answer_key(
-			leader, &request->keys[i], STARTS_A_REQUEST_MAX - starts, is_granting, at);
+			leader, &request->keys[i], STARTS_A_REQUEST_MAX - starts, is_leading, at);
 	if (now - leader->began_at < HANDOVER_WITHIN)
 		shorten_waits(answer, request->lease);
 	if (starts > 0) {
