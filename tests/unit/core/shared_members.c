@@ -1,6 +1,7 @@
 /* Supervisors that share a throttle, one step at a time: what each of them knows of the figures, of
  * starts that came too late, and of answers that did. The many other cases are in shared_random. */
 #include "core/throttle/member.h"
+#include "unit/support/core/memory.h"
 #include "unit/unit.h"
 
 #define PERIOD   (10 * MTIME_SECOND)
@@ -343,6 +344,57 @@ START_TEST(nobody_is_without_a_leader_because_of_former_requests)
 }
 END_TEST
 
+START_TEST(a_supervisor_without_a_connection_answers_nothing)
+{
+	const struct throttle_request *request;
+	start_all(1, PERIOD);
+	run_for(SILENCE + MTIME_SECOND);
+	ck_assert(!start_one(&supervisors[1]));
+	request = member_request(supervisors[1].member, now);
+	ck_assert_ptr_nonnull(request);
+	member_down(supervisors[0].member);
+	ck_assert_ptr_null(member_on_request(supervisors[0].member, request, now));
+	member_up(supervisors[0].member);
+	ck_assert_ptr_nonnull(member_on_request(supervisors[0].member, request, now));
+}
+END_TEST
+
+/* ---------- without memory ---------- */
+
+/* Its request came back, and nobody knows which starts the one before had granted. */
+START_TEST(without_memory_none_begins_to_lead)
+{
+	start_all(1, PERIOD);
+	const struct throttle_request *own = member_request(supervisors[0].member, now);
+	ck_assert_ptr_nonnull(own);
+	callocs_left = 0;
+	const struct throttle_answer *answer = member_on_request(supervisors[0].member, own, now);
+	callocs_left = LONG_MAX;
+	ck_assert_ptr_null(answer);
+	ck_assert(!member_facts(supervisors[0].member, now).is_leading);
+	ck_assert_ptr_nonnull(member_on_request(supervisors[0].member, own, now));
+	ck_assert(member_facts(supervisors[0].member, now).is_leading);
+}
+END_TEST
+
+/* Its throttle is shared with nobody then. */
+START_TEST(without_memory_there_is_no_member)
+{
+	const struct throttle_figures figures = {.limit = 1, .period = PERIOD, .max_keys = 1};
+	struct throttle *throttle = throttle_new(&figures, 1);
+	struct window *window;
+	ck_assert_ptr_nonnull(throttle);
+	for (long left = 0; left < 3; left++) {
+		callocs_left = left;
+		struct member *member = member_new(throttle, 1);
+		callocs_left = LONG_MAX;
+		ck_assert_ptr_null(member);
+	}
+	ck_assert_int_eq(throttle_ask(throttle, THROTTLE_NO_KEY, now, &window), 0);
+	throttle_free(throttle);
+}
+END_TEST
+
 static Suite *members_suite(void)
 {
 	Suite *suite = suite_create("shared_members");
@@ -360,6 +412,9 @@ static Suite *members_suite(void)
 	tcase_add_test(all, late_starts_of_a_lost_request_are_reported_again);
 	tcase_add_test(all, late_starts_shorten_no_silence);
 	tcase_add_test(all, nobody_is_without_a_leader_because_of_former_requests);
+	tcase_add_test(all, a_supervisor_without_a_connection_answers_nothing);
+	tcase_add_test(all, without_memory_none_begins_to_lead);
+	tcase_add_test(all, without_memory_there_is_no_member);
 	suite_add_tcase(suite, all);
 	return suite;
 }

@@ -134,6 +134,16 @@ START_TEST(what_was_missed_or_forgotten_is_not_known)
 }
 END_TEST
 
+/* Soon after the machine's start, the window begins before the clock does. */
+START_TEST(all_is_known_when_nothing_was_missed_or_forgotten)
+{
+	struct throttle *throttle = new_throttle(1, 1000, 2);
+	start(throttle, 1, 300, 300);
+	ck_assert(throttle_knows_since(throttle, -700));
+	throttle_free(throttle);
+}
+END_TEST
+
 /* The latest start of a key need not be later than that of the one before. */
 START_TEST(what_was_missed_before_makes_nothing_sure_earlier)
 {
@@ -641,6 +651,7 @@ static Suite *throttle_handover_suite(void)
 		a_full_ring_gives_its_latest_starts,
 		a_start_of_a_ring_is_found_by_its_number_from_the_end,
 		what_was_missed_or_forgotten_is_not_known,
+		all_is_known_when_nothing_was_missed_or_forgotten,
 		what_was_missed_before_makes_nothing_sure_earlier);
 	tcase_add_loop_test(round_trip,
 		the_next_leader_grants_when_the_one_before_would_have_plus_the_time_on_the_way, 0,
