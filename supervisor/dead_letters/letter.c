@@ -182,7 +182,8 @@ static const char *suggestion_for(struct text name)
 {
 	static const struct text prefix = TEXT("x-wpool-");
 	const struct text ours[] = {HEADER_ATTEMPT, HEADER_REASON, HEADER_QUEUE, HEADER_EXIT,
-		HEADER_STATUS, HEADER_STDERR, HEADER_FIRST_FAILED, HEADER_RENEWED, HEADER_SLICE};
+		HEADER_STATUS, HEADER_STDERR, HEADER_ACCEPTED, HEADER_FIRST_FAILED, HEADER_RENEWED,
+		HEADER_SLICE};
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
 		if (text_is(name, text_of(ours[i].ptr + prefix.len, ours[i].len - prefix.len)))
 			return ours[i].ptr;

@@ -22,6 +22,7 @@ static const struct text_table_column columns[] = {
 	{.title = "FIRST FAILED", .is_whole = true},
 	{.title = "REASON", .is_whole = true},
 	{.title = "ATTEMPTS", .is_right = true, .is_whole = true},
+	{.title = "ACCEPTED"},
 	{.title = "EXIT"},
 	{.title = "QUEUE"},
 	{.title = "MESSAGE ID"},
@@ -53,8 +54,15 @@ static void add_cell(struct listing *l)
 	buf_clear(&l->one);
 }
 
+static bool is_accepted(const struct dead_letter *letter)
+{
+	struct table_field field;
+	return table_find(letter->headers, HEADER_ACCEPTED, &field) && field.type == 't' &&
+	       field.value.ptr[0] != 0;
+}
+
 /* EXIT is how the last worker ended, or what it answered. A message that the queue's own policy
- * dead-lettered has the broker's reason. */
+ * dead-lettered has the broker's reason. ACCEPTED is not shown where none is. */
 static void add_row(struct listing *l, const struct dead_letter *letter)
 {
 	struct table_field field;
@@ -71,6 +79,7 @@ static void add_row(struct listing *l, const struct dead_letter *letter)
 	add_cell(l);
 	(void)dead_letter_header(letter, HEADER_ATTEMPT, &l->one);
 	add_cell(l);
+	text_table_add(&l->table, is_accepted(letter) ? TEXT("yes") : TEXT_NONE);
 	if (!dead_letter_header(letter, HEADER_EXIT, &l->one)) {
 		buf_append_text(&l->one, TEXT("status "));
 		if (!dead_letter_header(letter, HEADER_STATUS, &l->one))

@@ -70,7 +70,8 @@ static bool is_rewritten(const struct parcel *parcel, const struct table_field *
 {
 	int64_t when;
 	if (text_is(field->key, HEADER_REASON) || text_is(field->key, HEADER_EXIT) ||
-		text_is(field->key, HEADER_STATUS) || text_is(field->key, HEADER_STDERR))
+		text_is(field->key, HEADER_STATUS) || text_is(field->key, HEADER_STDERR) ||
+		text_is(field->key, HEADER_ACCEPTED))
 		return has_account(parcel);
 	return text_is(field->key, HEADER_FIRST_FAILED) && has_first_failed(parcel) &&
 	       !table_field_integer(field, &when);
@@ -280,6 +281,8 @@ static void put_account(const struct work *work, struct buf *out)
 		put_stderr_line(work, out);
 	if (parcel->output && parcel->output->status >= STATUS_REJECTED)
 		table_put_integer(out, HEADER_STATUS, parcel->output->status);
+	if (parcel->delivery->is_accepted)
+		table_put_bool(out, HEADER_ACCEPTED, true);
 	put_count(out, HEADER_RENEWED, parcel->delivery->renewed);
 	put_count(out, HEADER_SLICE, parcel->delivery->slice);
 }

@@ -20,6 +20,7 @@
 #define HEADER_EXIT           TEXT("x-wpool-exit")
 #define HEADER_STATUS         TEXT("x-wpool-status")
 #define HEADER_STDERR         TEXT("x-wpool-stderr")
+#define HEADER_ACCEPTED       TEXT("x-wpool-accepted")
 #define HEADER_RENEWED        TEXT("x-wpool-renewed")
 #define HEADER_FIRST_FAILED   TEXT("x-wpool-first-failed")
 #define HEADER_KEPT_CC        TEXT("x-wpool-cc")

@@ -1,11 +1,13 @@
 /* Tasks that their workers accept: the broker has acked them while they run, and no attempt
  * follows, whatever ends them. */
 #include "harness/begins.h"
+#include "harness/command.h"
 #include "harness/deadline.h"
 #include "system/system.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct proc *serve(const char *settings)
@@ -83,6 +85,9 @@ START_TEST(a_failure_is_a_dead_letter_after_one_attempt)
 		struct message *dead = client_take(fixture.client, fixture.dead);
 		ck_assert(message_header_is(dead, "x-wpool-reason", endings[i].reason));
 		ck_assert_int_eq(message_header_number(dead, "x-wpool-attempt"), 1);
+		const amqp_field_value_t *accepted = message_header(dead, "x-wpool-accepted");
+		ck_assert(accepted && accepted->kind == AMQP_FIELD_KIND_BOOLEAN &&
+			  accepted->value.boolean);
 		ck_assert_str_eq(dead->body, endings[i].reason);
 		ck_assert_int_eq(begun(endings[i].reason), 1);
 		message_free(dead);
@@ -90,6 +95,37 @@ START_TEST(a_failure_is_a_dead_letter_after_one_attempt)
 	ck_assert(proc_has_logged(proc, "accepted by its worker; given up"));
 	fixture_stop(proc);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
+}
+END_TEST
+
+static char *list_dead(const char *option)
+{
+	return RUN(0, "dead-letters", "list", "--queue", fixture.queue, "--broker",
+		broker_url(fixture.broker), option);
+}
+
+/* The column is there only if a task was accepted. */
+START_TEST(the_list_of_dead_letters_says_so)
+{
+	struct proc *proc = serve("limits: {hard: 60s}");
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "x", .headers = {{"X-Status", "404"}}});
+	client_expect_ready(fixture.client, fixture.dead, 1);
+	char *text = list_dead(NULL);
+	ck_assert_ptr_null(strstr(text, "ACCEPTED"));
+	free(text);
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "y", .headers = {{"X-Status", "404"}, {"X-Accept", "1"}}});
+	client_expect_ready(fixture.client, fixture.dead, 2);
+	text = list_dead(NULL);
+	ck_assert_ptr_nonnull(strstr(text, "ACCEPTED"));
+	ck_assert_ptr_nonnull(strstr(text, "yes"));
+	free(text);
+	text = list_dead("--json");
+	ck_assert_ptr_nonnull(strstr(text, "\"accepted\":true"));
+	ck_assert_ptr_null(strstr(text, "\"accepted\":false"));
+	free(text);
+	fixture_stop(proc);
 }
 END_TEST
 
@@ -151,7 +187,8 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("accepted", {a_stop_waits_for_it_and_for_its_reply, 1},
-		{a_failure_is_a_dead_letter_after_one_attempt, 1}, {it_ends_with_its_supervisor, 1},
+		{a_failure_is_a_dead_letter_after_one_attempt, 1},
+		{the_list_of_dead_letters_says_so, 1}, {it_ends_with_its_supervisor, 1},
 		{it_may_last_longer_than_the_broker_waits_for_an_ack, 1},
 		{a_pool_with_sessions_refuses_it, 1});
 }

@@ -250,6 +250,7 @@ static const struct {
 	{"x-wpool-reason", 'S', "'forged'", ""},
 	{"x-wpool-exit", 'S', "'signal 6'", ""},
 	{"x-wpool-status", 'I', "00 00 00 01", ""},
+	{"x-wpool-accepted", 't', "01", ""},
 	{"x-wpool-attempt", 'S', "'many'", ""},
 	{"x-wpool-first-failed", 'S', "'long ago'", ""},
 	{"x-wpool-cut", 'S', "'gone'", "x-wpool-cut:S=\"gone\" "},
@@ -303,35 +304,42 @@ static const struct {
 	struct exit_info exit;
 	int32_t status; /* 0: no answer */
 	uint16_t attempt;
+	bool is_accepted;
 	const char *expected; /* but for x-wpool-queue and x-wpool-first-failed */
 } account_cases[] = {
-	{PARCEL_RETRY, REASON_FAILED, {0}, 503, 0,
+	{PARCEL_RETRY, REASON_FAILED, {0}, 503, 0, false,
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"failed\" x-wpool-status:l=503 "},
-	{PARCEL_RETRY, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 65534,
+	{PARCEL_RETRY, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 65534, false,
 		"x-wpool-attempt:l=65535 x-wpool-reason:S=\"crashed\" "
 		"x-wpool-exit:S=\"signal 11\" "},
-	{PARCEL_RETRY, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 65535,
+	{PARCEL_RETRY, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 65535, false,
 		"x-wpool-attempt:l=65535 x-wpool-reason:S=\"crashed\" "
 		"x-wpool-exit:S=\"signal 11\" "},
-	{PARCEL_DEAD_LETTER, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 2,
+	{PARCEL_DEAD_LETTER, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 2, false,
 		"x-wpool-attempt:l=3 x-wpool-reason:S=\"crashed\" x-wpool-exit:S=\"signal 11\" "},
-	{PARCEL_DEAD_LETTER, REASON_CRASHED, {EXIT_STATUS, 3, NULL}, 0, 2,
+	{PARCEL_DEAD_LETTER, REASON_CRASHED, {EXIT_STATUS, 3, NULL}, 0, 2, false,
 		"x-wpool-attempt:l=3 x-wpool-reason:S=\"crashed\" "
 		"x-wpool-exit:S=\"exit status 3\" "},
-	{PARCEL_DEAD_LETTER, REASON_CRASHED, {EXIT_NOT_STARTED, 2, "exec"}, 0, 2,
+	{PARCEL_DEAD_LETTER, REASON_CRASHED, {EXIT_NOT_STARTED, 2, "exec"}, 0, 2, false,
 		"x-wpool-attempt:l=3 x-wpool-reason:S=\"crashed\" "
 		"x-wpool-exit:S=\"not started: exec, errno 2\" "},
-	{PARCEL_DEAD_LETTER, REASON_REJECTED, {0}, 422, 0,
+	{PARCEL_DEAD_LETTER, REASON_REJECTED, {0}, 422, 0, false,
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"rejected\" x-wpool-status:l=422 "},
-	{PARCEL_DEAD_LETTER, REASON_UNROUTABLE, {0}, 201, 0,
+	{PARCEL_DEAD_LETTER, REASON_UNROUTABLE, {0}, 201, 0, false,
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"unroutable\" "},
 	/* the copy for its retry was refused: it still has the status of the worker */
-	{PARCEL_DEAD_LETTER, REASON_REPLY_REFUSED, {0}, 503, 0,
+	{PARCEL_DEAD_LETTER, REASON_REPLY_REFUSED, {0}, 503, 0, false,
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"reply-refused\" x-wpool-status:l=503 "},
-	{PARCEL_DEAD_LETTER, REASON_RENEWAL_REFUSED, {0}, 0, 1,
+	{PARCEL_DEAD_LETTER, REASON_RENEWAL_REFUSED, {0}, 0, 1, false,
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"renewal-refused\" "},
-	{PARCEL_DEAD_LETTER, REASON_TOO_LARGE, {0}, 0, 0,
+	{PARCEL_DEAD_LETTER, REASON_TOO_LARGE, {0}, 0, 0, false,
 		"x-wpool-attempt:l=0 x-wpool-reason:S=\"too-large\" "},
+	{PARCEL_DEAD_LETTER, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 0, true,
+		"x-wpool-attempt:l=1 x-wpool-reason:S=\"crashed\" "
+		"x-wpool-exit:S=\"signal 11\" x-wpool-accepted:t=true "},
+	{PARCEL_DEAD_LETTER, REASON_FAILED, {0}, 500, 1, true,
+		"x-wpool-attempt:l=2 x-wpool-reason:S=\"failed\" x-wpool-status:l=500 "
+		"x-wpool-accepted:t=true "},
 };
 
 START_TEST(reason_exit_and_status_are_in_the_headers)
@@ -341,6 +349,7 @@ START_TEST(reason_exit_and_status_are_in_the_headers)
 		trial_init(&t);
 		t.delivery = delivery_of(&(struct properties){0}, TEXT_NONE, TEXT("old"), 100);
 		t.delivery->attempt = account_cases[i].attempt;
+		t.delivery->is_accepted = account_cases[i].is_accepted;
 		t.output->status = account_cases[i].status;
 		if (!account_cases[i].status)
 			t.output->body = TEXT_NONE;

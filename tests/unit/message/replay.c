@@ -56,6 +56,7 @@ static const struct {
 	{"x-wpool-exit", 'S', "'signal 6'", ""},
 	{"x-wpool-status", 'l', SEVEN_ZEROS " 05", ""},
 	{"x-wpool-stderr", 'S', "'ow'", ""},
+	{"x-wpool-accepted", 't', "01", ""},
 	{"x-wpool-renewed", 'l', SEVEN_ZEROS " 02", ""},
 	/* a task given up as too-many-slices would be given up again after its next slice */
 	{"x-wpool-slice", 'l', SEVEN_ZEROS " 02", ""},
