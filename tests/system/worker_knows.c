@@ -48,7 +48,10 @@ START_TEST(limit_of_the_worker_ends_all_attempts_but_the_last)
 	struct proc *proc =
 		serve(_i, "retry: {attempts: 3, delay: [100ms]}, limits: {hard: 1h, grace: 300ms}");
 	expect_reply(&(struct letter){.body = "limit 300", .correlation_id = "l"}, "2", "3 of 3");
-	ck_assert_int_eq(proc_count_logged(proc, "exceeded its hard limit (300 ms); ending it"), 2);
+	ck_assert_int_eq(
+		proc_count_logged(proc, "exceeded its hard limit, which it set itself with "
+					"HardLimitMilliseconds (300 ms); ending it"),
+		2);
 	ck_assert(proc_has_logged(proc, "task l timed-out"));
 	ck_assert(proc_has_logged(proc, "attempt 2 of 3; retrying"));
 	expect_reply(&(struct letter){.body = "tell"}, "2", "1 of 3");

@@ -522,7 +522,9 @@ void slots_start_due(struct slots *slots)
 static void end_overdue(struct slots *slots, const struct delivery *delivery)
 {
 	overdue(slots, slot_of_pipe(delivery->pipe), FACT_HARD,
-		running_hard_limit(delivery, slots->context->config.hard_limit), "hard limit");
+		running_hard_limit(delivery, slots->context->config.hard_limit),
+		delivery->hard_limit ? "hard limit, which it set itself with HardLimitMilliseconds"
+				     : "hard limit");
 }
 
 /* How long a worker of which a task is over the hard limit is watched: for the grace, but a pool

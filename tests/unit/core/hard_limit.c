@@ -15,10 +15,13 @@ static void set_limit(struct rig *rig, uint64_t id, int64_t limit_ms)
 	rig_answer_this(rig, 0, 1, output);
 }
 
-static void expect_timed_out(struct rig *rig, mtime limit)
+#define OF_POOL   "hard limit"
+#define OF_WORKER "hard limit, which it set itself with HardLimitMilliseconds"
+
+static void expect_timed_out(struct rig *rig, mtime limit, const char *what)
 {
 	rig_expect(rig, "term 0.1");
-	ck_assert_str_eq(rig->what, "hard limit");
+	ck_assert_str_eq(rig->what, what);
 	ck_assert_int_eq(rig->duration, limit);
 	rig_gone(rig, 0, 1);
 	rig_expect(rig, "publish 1 retry 1");
@@ -42,7 +45,7 @@ START_TEST(it_replaces_that_of_the_pool)
 		rig_wait(&rig, limits[i] - 10 * MTIME_SECOND - 1);
 		rig_expect(&rig, "");
 		rig_wait(&rig, 1);
-		expect_timed_out(&rig, limits[i]);
+		expect_timed_out(&rig, limits[i], OF_WORKER);
 		rig_end(&rig);
 	}
 }
@@ -61,7 +64,7 @@ START_TEST(it_can_be_set_again)
 	rig_wait(&rig, 5 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
-	expect_timed_out(&rig, 75 * MTIME_SECOND);
+	expect_timed_out(&rig, 75 * MTIME_SECOND, OF_WORKER);
 	rig_end(&rig);
 }
 END_TEST
@@ -74,7 +77,7 @@ START_TEST(one_in_the_past_ends_the_task_now)
 	set_limit(&rig, 1, 1);
 	rig_expect(&rig, "");
 	rig_turn(&rig);
-	expect_timed_out(&rig, MTIME_MS);
+	expect_timed_out(&rig, MTIME_MS, OF_WORKER);
 	rig_end(&rig);
 }
 END_TEST
@@ -93,6 +96,7 @@ START_TEST(it_is_for_no_other_task)
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
 	rig_expect(&rig, "term 0.1");
+	ck_assert_str_eq(rig.what, OF_POOL);
 	ck_assert_int_eq(rig.duration, MTIME_MINUTE);
 	rig_end(&rig);
 }
@@ -138,7 +142,7 @@ START_TEST(one_that_cannot_be_is_ignored)
 	rig_wait(&rig, 70 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
-	expect_timed_out(&rig, 70 * MTIME_SECOND);
+	expect_timed_out(&rig, 70 * MTIME_SECOND, OF_WORKER);
 	rig_end(&rig);
 }
 END_TEST
@@ -155,7 +159,7 @@ START_TEST(without_memory_the_limit_before_stays)
 	rig_expect_told(&rig, "LIMIT_IGNORED");
 	ck_assert_str_eq(rig.what, "out of memory");
 	rig_wait(&rig, MTIME_MINUTE);
-	expect_timed_out(&rig, MTIME_MINUTE);
+	expect_timed_out(&rig, MTIME_MINUTE, OF_POOL);
 	rig_end(&rig);
 }
 END_TEST
