@@ -20,25 +20,25 @@
 	X(NOTICE_TASK_RENEWED)     /* delivered too often: a renewal is published */               \
 	X(NOTICE_TASK_HANDED_BACK) /* 201 to its own queue */                                      \
 	X(NOTICE_TASK_POSTPONED)   /* by the throttle that what names, for duration */             \
-	X(NOTICE_TASK_DEFERRED)    /* by its worker, for duration; no attempt is counted */        \
-	X(NOTICE_TASK_NOT_DUE)     /* its time comes in duration: a copy waits in the broker */    \
-	X(NOTICE_TASK_REFUSED)     /* by a throttle, too; its caller was told, and it is done */   \
-	X(NOTICE_SESSION_BLOCKED)  /* reason: why its front task would be given up */              \
-	X(NOTICE_TASK_DISCARDED)   /* by command, with its session */                              \
-	X(NOTICE_CHANNEL_LEFT)     /* what: why; what is unacked is delivered again */             \
-	X(NOTICE_TASK_CANCELLED)   /* by command: its worker was asked to give it up */            \
-	X(NOTICE_TASK_KILLED)      /* by command: what: what its worker does about it */           \
-	X(NOTICE_TASK_UNSTARTED)   /* back to the broker */                                        \
-	X(NOTICE_TASK_CUT_SHORT)   /* by a forced stop, after duration: back to the broker, or     \
-				      lost if it was accepted */                                   \
-	X(NOTICE_TASK_ORPHANED)  /* answered after its channel was lost: it is delivered again */  \
-	X(NOTICE_TASKS_HELD_UP)  /* `behind` tasks waited behind delivery for duration */          \
-	X(NOTICE_REPLY_IGNORED)  /* 200 with a ReplyQueueName; once in a pool */                   \
-	X(NOTICE_LIMIT_IGNORED)  /* a hard limit that a worker sets; what: why; once in a pool */  \
-	X(NOTICE_NO_REPLY_TO)    /* 201 without a queue for the reply; once in a pool */           \
-	X(NOTICE_REPLY_DROPPED)  /* unroutable: drop */                                            \
-	X(NOTICE_PARCEL_LOST)    /* of an accepted task, not confirmed before a forced stop */     \
-	X(NOTICE_PARCEL_REFUSED) /* delivery->parcel was refused; published again in duration */   \
+	X(NOTICE_TASK_POSTPONED_BY_WORKER) /* for duration; no attempt is counted */               \
+	X(NOTICE_TASK_NOT_DUE)    /* its time comes in duration: a copy waits in the broker */     \
+	X(NOTICE_TASK_REFUSED)    /* by a throttle, too; its caller was told, and it is done */    \
+	X(NOTICE_SESSION_BLOCKED) /* reason: why its front task would be given up */               \
+	X(NOTICE_TASK_DISCARDED)  /* by command, with its session */                               \
+	X(NOTICE_CHANNEL_LEFT)    /* what: why; what is unacked is delivered again */              \
+	X(NOTICE_TASK_CANCELLED)  /* by command: its worker was asked to give it up */             \
+	X(NOTICE_TASK_KILLED)     /* by command: what: what its worker does about it */            \
+	X(NOTICE_TASK_UNSTARTED)  /* back to the broker */                                         \
+	X(NOTICE_TASK_CUT_SHORT)  /* by a forced stop, after duration: back to the broker, or      \
+				     lost if it was accepted */                                    \
+	X(NOTICE_TASK_ORPHANED)   /* answered after its channel was lost: it is delivered again */ \
+	X(NOTICE_TASKS_HELD_UP)   /* `behind` tasks waited behind delivery for duration */         \
+	X(NOTICE_REPLY_IGNORED)   /* 200 with a ReplyQueueName; once in a pool */                  \
+	X(NOTICE_LIMIT_IGNORED)   /* a hard limit that a worker sets; what: why; once in a pool */ \
+	X(NOTICE_NO_REPLY_TO)     /* 201 without a queue for the reply; once in a pool */          \
+	X(NOTICE_REPLY_DROPPED)   /* unroutable: drop */                                           \
+	X(NOTICE_PARCEL_LOST)     /* of an accepted task, not confirmed before a forced stop */    \
+	X(NOTICE_PARCEL_REFUSED)  /* delivery->parcel was refused; published again in duration */  \
 	X(NOTICE_WORKER_READY)                                                                     \
 	X(NOTICE_WORKER_LEFT)     /* after it was asked to; exit is set */                         \
 	X(NOTICE_WORKER_DIED)     /* exit; what: why we ended it; next start in duration */        \

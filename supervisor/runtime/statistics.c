@@ -81,7 +81,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_TASK_LIMITED:
 	case NOTICE_TASK_RENEWED:
 	case NOTICE_TASK_POSTPONED:
-	case NOTICE_TASK_DEFERRED:
+	case NOTICE_TASK_POSTPONED_BY_WORKER:
 	case NOTICE_TASK_NOT_DUE:
 	case NOTICE_TASK_REFUSED:
 	case NOTICE_TASK_CANCELLED:

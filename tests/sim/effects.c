@@ -255,7 +255,7 @@ static void do_emit(void *io, const struct notice *notice)
 	check_id(runtime, notice);
 	if (notice->kind == NOTICE_WORKER_OVERDUE)
 		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);
-	if (notice->kind == NOTICE_TASK_DEFERRED)
+	if (notice->kind == NOTICE_TASK_POSTPONED_BY_WORKER)
 		copies_check_postponed(notice->delivery, notice->duration, runtime->world->now);
 	if (notice->kind == NOTICE_TASK_RENEWED)
 		copies_check_renewal(notice->delivery);

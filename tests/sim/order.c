@@ -594,7 +594,7 @@ static void park(struct pool_runtime *runtime, uint32_t id, const struct notice 
 		held->state == HAND_RUNNING, "message %u is parked in state %d", id, held->state);
 	held->state = HAND_PARKED;
 	held->due = runtime->world->now + notice->duration;
-	held->is_postponed = notice->kind == NOTICE_TASK_DEFERRED;
+	held->is_postponed = notice->kind == NOTICE_TASK_POSTPONED_BY_WORKER;
 	if (held->is_postponed)
 		return;
 	copies_check_retry(
@@ -630,7 +630,7 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 		order_loose_told(runtime, notice);
 		return;
 	}
-	if (notice->kind == NOTICE_TASK_RETRIED || notice->kind == NOTICE_TASK_DEFERRED)
+	if (notice->kind == NOTICE_TASK_RETRIED || notice->kind == NOTICE_TASK_POSTPONED_BY_WORKER)
 		park(runtime, id, notice);
 	if (notice->kind == NOTICE_SESSION_BLOCKED)
 		block(runtime, id, notice);

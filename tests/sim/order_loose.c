@@ -304,7 +304,8 @@ void order_loose_told(struct pool_runtime *runtime, const struct notice *notice)
 		"copy %llu is in hand, and is dropped", (unsigned long long)loose->instance);
 	if (notice->kind == NOTICE_TASK_RETRIED || notice->kind == NOTICE_TASK_GIVEN_UP ||
 		notice->kind == NOTICE_TASK_RENEWED || notice->kind == NOTICE_TASK_POSTPONED ||
-		notice->kind == NOTICE_TASK_DEFERRED || notice->kind == NOTICE_TASK_NOT_DUE)
+		notice->kind == NOTICE_TASK_POSTPONED_BY_WORKER ||
+		notice->kind == NOTICE_TASK_NOT_DUE)
 		end(runtime, loose);
 }
 

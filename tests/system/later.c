@@ -4,6 +4,7 @@
 #include "system/system.h"
 
 #include "harness/command.h"
+#include "harness/control.h"
 #include "harness/deadline.h"
 
 #include <signal.h>
@@ -165,6 +166,7 @@ START_TEST(what_is_postponed_is_unchanged)
 	}
 	ck_assert_ptr_null(message_header(dead, "x-death"));
 	message_free(dead);
+	ck_assert_int_ge(control_figure("totals", "postponed_by_worker"), 6);
 	expect_clean_end(serve);
 	ck_assert_int_eq(proc_count_logged(serve, "retrying"), 0);
 	ck_assert_int_ge(proc_count_logged(serve, " postponed by a worker"), 1);

@@ -9,7 +9,7 @@
 static bool has_delay(enum notice_kind kind)
 {
 	return kind == NOTICE_TASK_RETRIED || kind == NOTICE_TASK_POSTPONED ||
-	       kind == NOTICE_TASK_DEFERRED || kind == NOTICE_TASK_NOT_DUE;
+	       kind == NOTICE_TASK_POSTPONED_BY_WORKER || kind == NOTICE_TASK_NOT_DUE;
 }
 
 /* A notice about a delivery, with what is known of its worker and its last answer. */
@@ -64,7 +64,7 @@ static void put_off(struct tasks *tasks, struct delivery *delivery, const struct
 	/* The clock shows whole milliseconds, and it must not be early by the rest of one. */
 	delivery->not_before_ms =
 		context->effects->wall_ms(context->io) + 1 + decision->delay / MTIME_MS;
-	emit(tasks, NOTICE_TASK_DEFERRED, delivery, REASON_NONE);
+	emit(tasks, NOTICE_TASK_POSTPONED_BY_WORKER, delivery, REASON_NONE);
 }
 
 static void publish(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
@@ -147,7 +147,7 @@ static void park(struct tasks *tasks, struct delivery *delivery, const struct de
 	bool is_postponed = decision->reason == REASON_POSTPONED;
 	delivery->parcel.delay = decision->delay;
 	if (is_postponed)
-		emit(tasks, NOTICE_TASK_DEFERRED, delivery, REASON_NONE);
+		emit(tasks, NOTICE_TASK_POSTPONED_BY_WORKER, delivery, REASON_NONE);
 	else
 		emit(tasks, NOTICE_TASK_RETRIED, delivery, decision->reason);
 	/* For its dead letter, if an operator gives it up. */

@@ -30,7 +30,7 @@
 	X(NOTICE_TASK_HANDED_BACK, LOG_DEBUG, "{task} handed its rest back to the queue")           \
 	X(NOTICE_TASK_POSTPONED, LOG_DEBUG,                                                         \
 		"{task} may not start before the throttle {what} lets it; it comes back in {span}") \
-	X(NOTICE_TASK_DEFERRED, LOG_DEBUG,                                                          \
+	X(NOTICE_TASK_POSTPONED_BY_WORKER, LOG_DEBUG,                                               \
 		"{task} is postponed by its worker; it comes back in {span}")                       \
 	X(NOTICE_TASK_NOT_DUE, LOG_DEBUG, "{task} may not start yet, but in {span}")                \
 	X(NOTICE_TASK_REFUSED, LOG_DEBUG,                                                           \

@@ -211,7 +211,7 @@ void report_log_summary(const struct report *report, bool is_cut_short)
 	append_sum(&line, counts[NOTICE_TASK_HANDED_BACK], "handed on in slices", NULL);
 	append_sum(&line, counts[NOTICE_TASK_RETRIED], "retried", statistics->retried);
 	append_sum(&line, counts[NOTICE_TASK_GIVEN_UP], "given up", statistics->given_up);
-	append_sum(&line, counts[NOTICE_TASK_DEFERRED], "postponed by a worker", NULL);
+	append_sum(&line, counts[NOTICE_TASK_POSTPONED_BY_WORKER], "postponed by a worker", NULL);
 	append_sum(&line, counts[NOTICE_TASK_POSTPONED], "postponed by a throttle", NULL);
 	append_sum(&line, counts[NOTICE_TASK_REFUSED], "refused by a throttle", NULL);
 	append_sum(&line, counts[NOTICE_REPLY_DROPPED], "replies dropped", statistics->dropped);

@@ -300,7 +300,7 @@ START_TEST(a_worker_postpones_any_number_of_times)
 		snprintf(
 			wanted, sizeof wanted, "publish %d later %d after 300", (int)tag, (int)tag);
 		rig_expect(&rig, wanted);
-		rig_expect_told(&rig, "TASK_DEFERRED");
+		rig_expect_told(&rig, "TASK_POSTPONED_BY_WORKER");
 		ck_assert_int_eq(rig.duration, 300 * MTIME_MS);
 		const struct delivery *delivery =
 			outbox_find(&rig.pool->tasks.outbox, tag)->delivery;
@@ -438,7 +438,7 @@ START_TEST(nothing_passes_a_task_that_its_worker_postpones)
 	rig_forget(&rig);
 	postpone(&rig, 0, 2000);
 	rig_expect(&rig, "send 0:3");
-	rig_expect_told(&rig, "TASK_DEFERRED");
+	rig_expect_told(&rig, "TASK_POSTPONED_BY_WORKER");
 	keyed_answer(&rig, 0, 200, "ack 3");
 	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_PARKED);
 	rig_wait(&rig, 2 * MTIME_SECOND - 1);
