@@ -44,6 +44,7 @@ struct publisher {
 	mtime remake_after; /* do not declare the queue `made` again before this */
 	struct retry_queues retry_queues;
 	struct wait_queues wait_queues;
+	uint32_t waits_used; /* see publisher_take_wait_queues */
 	bool has_logged_no_right, has_logged_no_wait;
 	struct channel_refusal refusal; /* the latest one */
 	uint64_t wall_s;
@@ -164,7 +165,8 @@ static void on_making_refused(
 		channel_log_line(publisher->log,
 			publisher->has_logged_no_wait ? LOG_DEBUG : LOG_WARN,
 			"%s; what is to begin later waits in a shorter wait queue of the pool, as "
-			"often as needed; if there is none, it stays unacked (logged once)",
+			"often as needed; if there is none, it stays unacked; `wpool declare`, "
+			"with a user who has the right, makes them all (logged once)",
 			refusal.text);
 		publisher->has_logged_no_wait = true;
 		wait_queues_refuse(&publisher->wait_queues, delay, now);
@@ -267,6 +269,7 @@ static bool on_missing_wait_queue(
 
 	if (!wait_queues_has(step))
 		return false;
+	publisher->waits_used &= ~wait_queues_bit(step);
 	if (publisher->wait_queues.has_no_right) {
 		wait_queues_miss(&publisher->wait_queues, step, now);
 		return wait_queues_choose(&publisher->wait_queues, step) != step;
@@ -339,6 +342,14 @@ void publisher_on_event(struct publisher *publisher, const struct amqp_event *ev
 	}
 }
 
+uint32_t publisher_take_wait_queues(struct publisher *publisher)
+{
+	uint32_t used = publisher->waits_used;
+
+	publisher->waits_used = 0;
+	return used;
+}
+
 const struct channel_refusal *publisher_refusal(const struct publisher *publisher)
 {
 	return &publisher->refusal;
@@ -370,6 +381,7 @@ static void set_wait_queue(struct publisher *publisher, const struct parcel *par
 {
 	mtime step = wait_queues_choose(&publisher->wait_queues, parcel->delay);
 
+	publisher->waits_used |= wait_queues_bit(step);
 	options->expiration = text_decimal((uint64_t)(step / MTIME_MS), texts->expiration);
 	options->retry_queue =
 		wait_queue_name(options->queue, step, texts->queue, sizeof texts->queue);

@@ -51,6 +51,10 @@ uint8_t *publisher_content_memory(size_t len, void **ret_owner);
  * the broker has confirmed a publish since. Borrowed until the next event. */
 const struct channel_refusal *publisher_refusal(const struct publisher *);
 
+/* Bits: the steps of wait_steps to which it has published since the last call, and whose queues
+ * were not missing. */
+uint32_t publisher_take_wait_queues(struct publisher *);
+
 /* The pool's effect (core/effects.h). */
 void publisher_publish(struct publisher *, const struct parcel *);
 /* Set the wall clock, in seconds since 1970; once in a turn. */

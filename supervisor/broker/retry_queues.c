@@ -108,6 +108,11 @@ bool wait_queues_has(mtime step)
 	return place_of(step) < wait_step_count;
 }
 
+uint32_t wait_queues_bit(mtime step)
+{
+	return UINT32_C(1) << place_of(step);
+}
+
 void wait_queues_refuse(struct wait_queues *wait_queues, mtime step, mtime now)
 {
 	wait_queues->has_no_right = true;
@@ -118,7 +123,7 @@ void wait_queues_miss(struct wait_queues *wait_queues, mtime step, mtime now)
 {
 	if (wait_queues->missing == 0)
 		wait_queues->check_after = mtime_after(now, CHECK_WAIT);
-	wait_queues->missing |= UINT32_C(1) << place_of(step);
+	wait_queues->missing |= wait_queues_bit(step);
 }
 
 mtime wait_queues_choose(const struct wait_queues *wait_queues, mtime step)

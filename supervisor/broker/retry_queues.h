@@ -40,6 +40,8 @@ struct wait_queues {
 
 /* True: it is a step of wait_steps. */
 bool wait_queues_has(mtime step) MUST_CHECK;
+/* Its bit in masks of such steps. */
+uint32_t wait_queues_bit(mtime step);
 void wait_queues_refuse(struct wait_queues *, mtime step, mtime now);
 void wait_queues_miss(struct wait_queues *, mtime step, mtime now);
 /* Return the step of the queue to use. If it and all shorter ones are missing, it is the step

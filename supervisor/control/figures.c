@@ -56,6 +56,28 @@ static mtime age_of(const struct backlog *backlog)
 	return time_since(backlog ? backlog->at : MTIME_NEVER);
 }
 
+static int64_t waiting_for_time(const struct pool_view *p)
+{
+	const struct wait_probe *waits = pool_runtime_waits(p->runtime);
+
+	return waits ? (int64_t)waits->total : MTIME_NEVER;
+}
+
+static mtime waits_known_at(const struct pool_view *p)
+{
+	const struct wait_probe *waits = pool_runtime_waits(p->runtime);
+
+	return waits ? waits->known_at : MTIME_NEVER;
+}
+
+static const uint64_t *waiting_by_step(const struct pool_view *p)
+{
+	static const uint64_t none[WAIT_STEPS_MAX];
+	const struct wait_probe *waits = pool_runtime_waits(p->runtime);
+
+	return waits ? waits->messages : none;
+}
+
 static mtime longest(const struct histogram *histogram)
 {
 	return histogram->count ? histogram->max : MTIME_NEVER;

@@ -29,13 +29,13 @@ static const char help[] =
 	"usage: wpool declare [OPTION]... FILE [POOL]...\n"
 	"\n"
 	"Declare the queues that the pools of the configuration FILE need and that are missing: of\n"
-	"each pool its own, that of its dead letters, those of its retries, and for sessions that\n"
-	"of the token; the bindings of its own; and the queues of throttles with scope: cluster. A\n"
-	"queue that exists is never changed: where it differs from queue_arguments, that is\n"
-	"printed. Prints a line for each such throttle, and for each pool (with\n"
-	"sessions it shows whether the queue has a single active consumer and a delivery limit),\n"
-	"and one for each of its queues (declared, exists, differs, unsuitable) and bindings\n"
-	"(bound, refused).\n"
+	"each pool its own, that of its dead letters, those of its retries, those in which tasks\n"
+	"wait for their time, and for sessions that of the token; the bindings of its own; and the\n"
+	"queues of throttles with scope: cluster. A queue that exists is never changed: where it\n"
+	"differs from queue_arguments, that is printed. Prints a line for each such throttle, and\n"
+	"for each pool (with sessions it shows whether the queue has a single active consumer and a\n"
+	"delivery limit), one for each of its queues (declared, exists, differs, unsuitable) and\n"
+	"bindings (bound, refused), and one for all its wait queues.\n"
 	"Policies are not visible to it; `rabbitmqctl list_policies` shows them.\n"
 	"\n"
 	"  --wait DURATION  give up after so long without the broker, or while it fails; default 10s\n"
@@ -70,10 +70,14 @@ struct declaration {
 	struct topology topology;
 	struct queue_settings settings;
 	struct queue_probe probe, token_probe;
-	char own[QUEUE_MAX + 1]; /* the queue of the token, or of the throttle */
-	enum step step;
-	bool is_asking;  /* the answer to a request for this pool or throttle is to come */
-	bool is_resumed; /* on the next connection this pool continues without a binding */
+	/* The wait queues, after the topology: the step that is asked for; WAIT_STEPS_MAX: none. */
+	size_t wait_at;
+	bool is_wait_missing; /* and it is made */
+	unsigned waits_there, waits_made;
+	char own[QUEUE_MAX + 1]; /* that wait queue, or the queue of the token or of the throttle */
+	enum step step;          /* of the last two */
+	bool is_asking;          /* the answer to a request for this pool or throttle is to come */
+	bool is_resumed;         /* on the next connection this pool continues without a binding */
 	mtime wait;
 	mtime failing_since; /* the broker answers with errors of its own; 0: it does not */
 	int exit_code;
@@ -114,7 +118,7 @@ static unsigned made_queues(const struct declaration *d)
 	unsigned count = 0;
 	for (size_t i = 0; i < TOPOLOGY_MAX; i++)
 		count += d->topology.sights[i] == TOPOLOGY_MADE;
-	return count + (d->step == STEP_MAKE);
+	return count + d->waits_made + (d->step == STEP_MAKE);
 }
 
 /* A negative limit is none, except that 3.10 drops at the first return. */
@@ -161,6 +165,21 @@ static void print_queue(struct declaration *d, enum topology_step step, struct t
 		printf("  queue \"%.*s\": %s\n", TEXT_ARGS(name), sight);
 }
 
+static bool is_at_waits(const struct declaration *d)
+{
+	return d->wait_at < WAIT_STEPS_MAX;
+}
+
+/* Those after a refused one were not tried. */
+static void print_waits(const struct declaration *d)
+{
+	if (d->waits_made + d->waits_there > 0)
+		printf("  wait queues \"%.*s.wait.*\": %u declared, %u exist\n",
+			TEXT_ARGS(d->topology.queue), d->waits_made, d->waits_there);
+	if (is_at_waits(d))
+		printf("  queue \"%s\": refused\n", d->own);
+}
+
 /* token_sight: of the token's queue, if it was reached. */
 static void print_queues(struct declaration *d, const char *token_sight)
 {
@@ -171,6 +190,7 @@ static void print_queues(struct declaration *d, const char *token_sight)
 	for (size_t i = 0; i < d->retry.count; i++)
 		print_queue(d, TOPOLOGY_RETRY + i,
 			retry_queue_name(d->topology.queue, d->retry.delays[i], name, sizeof name));
+	print_waits(d);
 	if (d->step != STEP_NONE)
 		printf("  queue \"%s\": %s\n", d->own, token_sight);
 }
@@ -339,6 +359,8 @@ static void begin_pool(struct declaration *d)
 	if (pool->session.key || topology_has_arguments(&d->topology))
 		topology_set_probe(&d->topology, &d->probe, pool->session.key);
 	d->step = STEP_NONE;
+	d->wait_at = WAIT_STEPS_MAX;
+	d->waits_there = d->waits_made = 0;
 }
 
 /* Continue with the pool at d->at, or the next one that is chosen; after the last one, leave. */
@@ -355,19 +377,19 @@ static void next_pool(struct declaration *d)
 	channel_open(d->client.connection, CHANNEL);
 }
 
-static void leave_pool(struct declaration *d)
-{
-	d->at++;
-	d->is_asking = false;
-	d->failing_since = 0;
-}
-
 static void report_difference(struct declaration *d)
 {
 	if (!d->topology.difference.kind)
 		return;
 	console_problem(COMMAND, "pool %s: %s", current_pool(d)->name, d->topology.difference.text);
 	fail_declaration(d, EX_CONFIG);
+}
+
+static void leave_pool(struct declaration *d)
+{
+	d->at++;
+	d->is_asking = false;
+	d->failing_since = 0;
 }
 
 static void end_pool(struct declaration *d)
@@ -384,7 +406,36 @@ static void declare_token(struct declaration *d, enum step step)
 	queue_probe_declare(&d->token_probe, d->client.connection, CHANNEL, text_from(d->own));
 }
 
-/* All queues but that of the token exist. */
+static void declare_wait(struct declaration *d)
+{
+	if (d->is_wait_missing)
+		topology_make_retry(d->client.connection, CHANNEL, text_from(d->own),
+			d->topology.queue, wait_steps[d->wait_at], 0);
+	else
+		channel_declare_queue(d->client.connection, CHANNEL,
+			&(struct amqp_queue){.name = text_from(d->own), .passive = true});
+}
+
+static bool has_name(struct declaration *d)
+{
+	mtime step = wait_steps[d->wait_at];
+
+	return wait_queue_name(d->topology.queue, step, d->own, sizeof d->own).len > 0;
+}
+
+/* Continue with the wait queue at d->wait_at, or the next one whose name is not too long. False:
+ * all exist. */
+static bool next_wait(struct declaration *d)
+{
+	while (is_at_waits(d) && !has_name(d))
+		d->wait_at++;
+	d->is_wait_missing = false;
+	if (is_at_waits(d))
+		declare_wait(d);
+	return is_at_waits(d);
+}
+
+/* All queues but these exist. */
 static void look_for_token(struct declaration *d)
 {
 	const struct config_session *session = &current_pool(d)->session;
@@ -400,6 +451,23 @@ static void look_for_token(struct declaration *d)
 		&(struct amqp_queue){.name = text_from(d->own), .passive = true});
 }
 
+/* The queues of the topology exist. */
+static void begin_waits(struct declaration *d)
+{
+	d->wait_at = 0;
+	if (!next_wait(d))
+		look_for_token(d);
+}
+
+static void on_wait_declared(struct declaration *d)
+{
+	d->waits_made += d->is_wait_missing;
+	d->waits_there += !d->is_wait_missing;
+	d->wait_at++;
+	if (!next_wait(d))
+		look_for_token(d);
+}
+
 /* Once for each pool; the bindings after it were not tried. */
 static void report_binding(struct declaration *d, uint16_t code)
 {
@@ -410,13 +478,27 @@ static void report_binding(struct declaration *d, uint16_t code)
 	fail_declaration(d, code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
 }
 
+/* True: the wait queue or that of the token does not exist, and is made on the next channel. */
+static bool is_missing_own(struct declaration *d, uint16_t code)
+{
+	if (code != CODE_NOT_FOUND)
+		return false;
+	if (d->step == STEP_LOOK) {
+		d->step = STEP_MAKE;
+		return true;
+	}
+	bool is_new = is_at_waits(d) && !d->is_wait_missing;
+	d->is_wait_missing |= is_new;
+	return is_new;
+}
+
 static void on_refused(struct declaration *d, const struct amqp_event *event)
 {
 	bool is_at_token = d->step != STEP_NONE;
+	bool is_in_topology = !is_at_token && !is_at_waits(d);
 	bool is_again =
-		!is_at_token && topology_closed(&d->topology, event->code, event->text, &no_log);
-	if (d->step == STEP_LOOK && event->code == CODE_NOT_FOUND) {
-		d->step = STEP_MAKE;
+		is_in_topology && topology_closed(&d->topology, event->code, event->text, &no_log);
+	if (is_missing_own(d, event->code)) {
 		channel_open(d->client.connection, CHANNEL);
 		return;
 	}
@@ -428,7 +510,9 @@ static void on_refused(struct declaration *d, const struct amqp_event *event)
 		return;
 	}
 	print_refused_pool(d);
-	if (!is_at_token && topology_order(&d->topology) == QUEUE_ORDER_NONE)
+	if (!is_in_topology)
+		report_difference(d);
+	if (is_in_topology && topology_order(&d->topology) == QUEUE_ORDER_NONE)
 		console_problem(COMMAND,
 			"pool %s: queue \"%s\" is not a quorum queue, which sessions need "
 			"(docs/ordering.md)",
@@ -460,8 +544,10 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	case AMQP_CHANNEL_OPENED:
 		if (d->step == STEP_MAKE)
 			declare_token(d, STEP_MAKE);
+		else if (is_at_waits(d))
+			declare_wait(d);
 		else if (topology_begin(&d->topology, connection, CHANNEL, false))
-			look_for_token(d);
+			begin_waits(d);
 		break;
 	case AMQP_QUEUE_DECLARED:
 	case AMQP_EXCHANGE_DECLARED:
@@ -470,8 +556,10 @@ static void on_event(void *ctx, const struct amqp_event *event)
 			declare_token(d, STEP_COMPARE);
 		else if (d->step != STEP_NONE)
 			end_pool(d);
+		else if (is_at_waits(d))
+			on_wait_declared(d);
 		else if (topology_next(&d->topology, connection, CHANNEL))
-			look_for_token(d);
+			begin_waits(d);
 		break;
 	case AMQP_CHANNEL_CLOSE_OK:
 		next_pool(d);

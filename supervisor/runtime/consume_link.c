@@ -6,6 +6,7 @@
 
 #define PROBE_CHANNEL (CONSUME_CHANNEL + 1)
 #define DEAD_CHANNEL  (TOKEN_CHANNEL + 1)
+#define WAIT_CHANNEL  (DEAD_CHANNEL + 1)
 
 struct consume_link {
 	struct broker_link *broker_link;
@@ -13,6 +14,7 @@ struct consume_link {
 	struct token_channel *tokens; /* borrowed; NULL: none */
 	struct backlog_probe probe;
 	struct backlog_probe dead_probe; /* of the dead-letter queue */
+	struct wait_probe wait_probe;
 	bool has_dead_letters, was_consuming;
 	bool is_up, is_closed;
 	bool is_type_asked; /* for the consumer, and not answered */
@@ -47,6 +49,7 @@ static void on_up(void *ctx, struct connection *connection)
 	backlog_probe_up(&consume_link->probe, connection, PROBE_CHANNEL, clock_now());
 	if (consume_link->has_dead_letters)
 		backlog_probe_up(&consume_link->dead_probe, connection, DEAD_CHANNEL, clock_now());
+	wait_probe_up(&consume_link->wait_probe, connection, WAIT_CHANNEL, clock_now());
 }
 
 static void on_down(void *ctx, bool by_error)
@@ -63,6 +66,7 @@ static void on_down(void *ctx, bool by_error)
 		token_channel_down(consume_link->tokens);
 	backlog_probe_down(&consume_link->probe);
 	backlog_probe_down(&consume_link->dead_probe);
+	wait_probe_down(&consume_link->wait_probe);
 }
 
 /* Once for each finding. The queue is consumed all the same: nothing is lost before the broker
@@ -108,6 +112,8 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		on_probe_event(consume_link, event, clock_now());
 	else if (event->channel == DEAD_CHANNEL)
 		backlog_probe_on_event(&consume_link->dead_probe, event, clock_now());
+	else if (event->channel == WAIT_CHANNEL)
+		wait_probe_on_event(&consume_link->wait_probe, event, clock_now());
 	else if (event->channel == TOKEN_CHANNEL)
 		token_channel_on_event(consume_link->tokens, event, clock_boot());
 	else if (event->channel != 0)
@@ -161,6 +167,7 @@ struct consume_link *consume_link_new(struct ev_loop *loop, const struct broker_
 	consume_link->tokens = tokens;
 	backlog_probe_init(&consume_link->probe, queue);
 	backlog_probe_init(&consume_link->dead_probe, dead_letters);
+	wait_probe_init(&consume_link->wait_probe, queue);
 	consume_link->has_dead_letters = dead_letters.len > 0;
 	config.name = "consume";
 	config.pool = pool;
@@ -181,8 +188,10 @@ void consume_link_free(struct consume_link *consume_link)
 
 mtime consume_link_deadline(const struct consume_link *consume_link)
 {
-	return mtime_min(backlog_probe_deadline(&consume_link->probe),
+	mtime deadline = mtime_min(backlog_probe_deadline(&consume_link->probe),
 		backlog_probe_deadline(&consume_link->dead_probe));
+
+	return mtime_min(deadline, wait_probe_deadline(&consume_link->wait_probe));
 }
 
 /* A consumer begins after the dead-letter queue was declared. It does not notice if that queue is
@@ -204,6 +213,12 @@ void consume_link_tick(struct consume_link *consume_link, mtime now)
 	pass_type(consume_link, now);
 	backlog_probe_tick(&consume_link->probe, now);
 	backlog_probe_tick(&consume_link->dead_probe, now);
+	wait_probe_tick(&consume_link->wait_probe, now);
+}
+
+void consume_link_hint_waits(struct consume_link *consume_link, uint32_t steps)
+{
+	wait_probe_hint(&consume_link->wait_probe, steps);
 }
 
 static const struct backlog *known(const struct backlog_probe *probe)
@@ -219,6 +234,13 @@ const struct backlog *consume_link_backlog(const struct consume_link *consume_li
 const struct backlog *consume_link_dead_letters(const struct consume_link *consume_link)
 {
 	return known(&consume_link->dead_probe);
+}
+
+const struct wait_probe *consume_link_waits(const struct consume_link *consume_link)
+{
+	const struct wait_probe *probe = &consume_link->wait_probe;
+
+	return probe->known_at == MTIME_NEVER ? NULL : probe;
 }
 
 enum queue_type consume_link_queue_type(const struct consume_link *consume_link)

@@ -7,11 +7,12 @@
 #include "broker/backlog_probe.h"
 #include "broker/consumer.h"
 #include "broker/token_channel.h"
+#include "broker/wait_probe.h"
 #include "net/broker_link.h"
 
 /* The channel number of the consumer. */
 #define CONSUME_CHANNEL 1
-/* That of the pool's token; 2 and 4 are those of the backlog probes. */
+/* That of the pool's token; 2, 4 and 5 are those of the probes. */
 #define TOKEN_CHANNEL 3
 
 /* The state of a connection, for those who show it. */
@@ -33,13 +34,17 @@ struct consume_link *consume_link_new(struct ev_loop *, const struct broker_link
 void consume_link_free(struct consume_link *);
 /* When consume_link_tick must be called; MTIME_NEVER: only after events. */
 mtime consume_link_deadline(const struct consume_link *);
-/* Request the backlog and the number of dead letters when they are due; before consume_link_flush.
- */
+/* Request the backlog, and the numbers of dead letters and of messages in wait queues, when they
+ * are due; before consume_link_flush. */
 void consume_link_tick(struct consume_link *, mtime now);
 /* The queue's backlog in the broker; NULL: unknown. */
 const struct backlog *consume_link_backlog(const struct consume_link *);
 /* The messages in the dead-letter queue; NULL: unknown. */
 const struct backlog *consume_link_dead_letters(const struct consume_link *);
+/* See wait_probe_hint. */
+void consume_link_hint_waits(struct consume_link *, uint32_t steps);
+/* What waits in the wait queues; NULL: unknown. */
+const struct wait_probe *consume_link_waits(const struct consume_link *);
 /* What the broker last reported of it. */
 enum queue_type consume_link_queue_type(const struct consume_link *);
 enum queue_durability consume_link_queue_durability(const struct consume_link *);

@@ -480,8 +480,11 @@ void pool_runtime_turn(struct pool_runtime *runtime, mtime now, mtime throttle_n
 	/* After the pool, so that what it requested in this turn is done in this turn. */
 	consumer_tick(runtime->consumer, now);
 	pool_token_prove(&runtime->token, runtime->consumer, now);
-	if (runtime->consume_link)
-		consume_link_tick(runtime->consume_link, now);
+	if (!runtime->consume_link)
+		return;
+	consume_link_hint_waits(
+		runtime->consume_link, publisher_take_wait_queues(runtime->publisher));
+	consume_link_tick(runtime->consume_link, now);
 }
 
 void pool_runtime_flush(struct pool_runtime *runtime)
@@ -568,6 +571,11 @@ const struct backlog *pool_runtime_backlog(const struct pool_runtime *runtime)
 const struct backlog *pool_runtime_dead_letters(const struct pool_runtime *runtime)
 {
 	return runtime->consume_link ? consume_link_dead_letters(runtime->consume_link) : NULL;
+}
+
+const struct wait_probe *pool_runtime_waits(const struct pool_runtime *runtime)
+{
+	return runtime->consume_link ? consume_link_waits(runtime->consume_link) : NULL;
 }
 
 pid_t pool_runtime_slot_pid(const struct pool_runtime *runtime, uint16_t slot)

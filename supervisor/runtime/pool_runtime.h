@@ -104,6 +104,8 @@ mtime pool_runtime_deadline(const struct pool_runtime *);
 const struct backlog *pool_runtime_backlog(const struct pool_runtime *);
 /* The messages in its dead-letter queue; NULL: unknown. */
 const struct backlog *pool_runtime_dead_letters(const struct pool_runtime *);
+/* The messages in its wait queues; NULL: unknown. */
+const struct wait_probe *pool_runtime_waits(const struct pool_runtime *);
 /* As far as it could be found out. */
 enum queue_type pool_runtime_queue_type(const struct pool_runtime *);
 enum queue_durability pool_runtime_queue_durability(const struct pool_runtime *);

@@ -1,5 +1,6 @@
 /* The backlog and the number of dead letters are shown everywhere; a missing queue has none, and
  * nothing else changes. */
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "system/system.h"
@@ -145,8 +146,35 @@ START_TEST(dead_letters_are_counted)
 }
 END_TEST
 
+/* A message that waits in the broker is shown: also by a supervisor that has not put it there. */
+START_TEST(what_waits_for_its_time_is_counted)
+{
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
+	char *body = scratch_path(fixture.folder, "body");
+	await_messages(0, "later", 0);
+	scratch_write(body, "later");
+	free(RUN(0, "publish", "--broker", broker_url(fixture.broker), "--queue", fixture.queue,
+		"--delay", "1h", body));
+	await_messages(0, "later", 1);
+	proc_signal(serve, SIGKILL);
+	proc_wait(serve);
+	serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
+	await_messages(0, "later", 1);
+	ck_assert(json_real_value(tasks_member(0, "later_age_s")) >= 0);
+	const json_t *pool = control_member(control_get_json("/v1/pools"), "pools", 0);
+	const json_t *steps = json_object_get(pool, "later_by_step");
+	ck_assert_uint_eq(json_object_size(steps), 1);
+	ck_assert_int_eq(json_integer_value(json_object_get(steps, "3600s")), 1);
+	char *sample = scratch_text("wpool_wait_queue_messages{pool=\"%s\"} 1\n", fixture.queue);
+	control_expect_text(control_get("/metrics", 200), sample);
+	await_table("  LATER  ");
+	fixture_stop(serve);
+	free(body);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("backlog", {backlog_is_shown, 1}, {missing_queue_has_no_backlog, 1},
-		{dead_letters_are_counted, 1});
+		{dead_letters_are_counted, 1}, {what_waits_for_its_time_is_counted, 1});
 }

@@ -42,7 +42,8 @@ static void expect_different(const char *file, const char *line, const char *wor
 
 START_TEST(missing_queues_are_made_once)
 {
-	static const char *const derived[] = {"", ".dead", ".retry.10s", ".token"};
+	static const char *const derived[] = {
+		"", ".dead", ".retry.10s", ".wait.10ms", ".wait.2592000s", ".token"};
 	const char *file = write_config("key: routing_key, delivery_limit: none");
 	char *lines = scratch_text("own\n  queue \"%s\": declared\n  queue \"%s\": exists\n",
 		fixture.queue, fixture.dead);
@@ -51,11 +52,13 @@ START_TEST(missing_queues_are_made_once)
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	out = RUN(0, "declare", file);
 	control_expect_text(out,
-		"tested: 5 queues made; a single active consumer, no delivery limit of its own\n");
+		"tested: 20 queues made; a single active consumer, no delivery limit of its own\n");
 	control_expect_text(out, lines);
 	control_expect_text(
 		out, scratch_text("  queue \"%s.retry.10s\": declared\n", fixture.queue));
 	control_expect_text(out, scratch_text("  queue \"%s.token\": declared\n", fixture.queue));
+	control_expect_text(out,
+		scratch_text("  wait queues \"%s.wait.*\": 15 declared, 0 exist\n", fixture.queue));
 	for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
 		ck_assert_int_eq(client_ready(fixture.client, queue_of(derived[i])), 0);
 	out = RUN(0, "declare", file, "tested");
@@ -99,7 +102,7 @@ END_TEST
 START_TEST(pool_without_sessions_has_no_token)
 {
 	const char *file = write_pool("workers: 1");
-	control_expect_text(RUN(0, "declare", file), "tested: 4 queues made\n");
+	control_expect_text(RUN(0, "declare", file), "tested: 19 queues made\n");
 	ck_assert_int_eq(client_ready(fixture.client, queue_of(".token")), -1);
 	file = write_config("key: routing_key, takeover_delay: none");
 	RUN(0, "declare", file);
@@ -110,7 +113,7 @@ END_TEST
 START_TEST(existing_queue_is_shown_as_it_is)
 {
 	const char *file = write_config("key: routing_key, delivery_limit: none");
-	control_expect_text(RUN(0, "declare", file), "tested: 5 queues made; no single active "
+	control_expect_text(RUN(0, "declare", file), "tested: 20 queues made; no single active "
 						     "consumer (docs/ordering.md), no "
 						     "x-delivery-limit");
 	client_delete(fixture.client, fixture.queue);
@@ -349,8 +352,11 @@ START_TEST(error_between_pools_is_no_answer)
 		fixture_wpool((const char *const[]){"declare", write_two_pools(rude), NULL});
 
 	ck_assert_int_eq(proc_wait(declare), 0);
-	control_expect_text(proc_stdout(declare), "one: 0 queues made\n  queue \"q1\": exists\n"
-						  "two: 0 queues made\n  queue \"q2\": exists\n");
+	control_expect_text(proc_stdout(declare),
+		"one: 0 queues made\n  queue \"q1\": exists\n"
+		"  wait queues \"q1.wait.*\": 0 declared, 15 exist\n"
+		"two: 0 queues made\n  queue \"q2\": exists\n"
+		"  wait queues \"q2.wait.*\": 0 declared, 15 exist\n");
 	rude_broker_free(rude);
 }
 END_TEST

@@ -3,11 +3,13 @@
 #include "harness/client_internal.h"
 #include "harness/command.h"
 #include "harness/control.h"
+#include "harness/deadline.h"
 #include "system/system.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static bool has_text(const json_t *texts, const char *needle)
 {
@@ -85,7 +87,66 @@ START_TEST(queue_that_may_not_be_configured_is_consumed)
 	control_expect_text(
 		proc_stdout(declare), scratch_text("  queue \"%s\": exists\n", fixture.queue));
 	control_expect_text(proc_stderr(declare), "cannot be compared with queue_arguments: 403");
+	control_expect_text(proc_stdout(declare),
+		scratch_text("  queue \"%s.wait.10ms\": refused\n", fixture.queue));
+	control_expect_text(proc_stderr(declare),
+		scratch_text("403 ACCESS_REFUSED - access to queue '%s.wait.10ms'", fixture.queue));
 	fixture_stop(serve);
+	forget_clerk();
+}
+END_TEST
+
+/* A task that its worker postpones, and one that is published for later; both are witnessed in
+ * time. */
+static void expect_later(const char *postponed, const char *later)
+{
+	struct timespec now;
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	clock_gettime(CLOCK_REALTIME, &now);
+	char *time = scratch_text("%lld", (long long)now.tv_sec * 1000 + 2500);
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "x",
+			.correlation_id = postponed,
+			.headers = {{"X-Postpone-Until", time}}});
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){
+			.body = "x", .correlation_id = later, .headers = {{"NotBefore", time}}});
+	while (!fixture_witnessed(postponed) || !fixture_witnessed(later))
+		fixture_poll(deadline, 20, later);
+	free(time);
+}
+
+/* First they are held, because no wait queue may be declared; they begin in time all the same. Then
+ * a user with the right has run `wpool declare`. */
+START_TEST(wait_queues_may_be_declared_by_another_user)
+{
+	const char *settings = "retry: {attempts: 1}";
+	char *wait = scratch_text("%s.wait.1s", fixture.queue);
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	set_rights("^$", ".*", ".*");
+	struct proc *serve = serve_as_clerk(settings);
+	expect_later("postponed", "later");
+	proc_expect(serve, "; what is to begin later waits in a shorter wait queue");
+	ck_assert(proc_has_logged(serve, "has no right to configure"));
+	ck_assert(proc_has_logged(serve, "wpool declare"));
+	fixture_stop(serve);
+	ck_assert_int_eq(client_ready(fixture.client, wait), -1);
+	char *pool = scratch_text("- {name: tested, queue: %s, command: [\"%s\"], %s}\n",
+		fixture.queue, fixture_built("workers/echo"), settings);
+	fixture_write_pools(pool);
+	control_expect_text(RUN(0, "declare", scratch_path(fixture.folder, "wpool.yaml")),
+		"15 declared, 0 exist\n");
+	serve = serve_as_clerk(settings);
+	control_await("/readyz", 200);
+	expect_later("postponed again", "again later");
+	fixture_stop(serve);
+	ck_assert_int_eq(client_ready(fixture.client, wait), 0);
+	ck_assert(!proc_has_logged(serve, "wait queue"));
+	ck_assert_int_eq(proc_count_logged(serve, "too early"), 0);
+	struct proc *declare = fixture_wpool(
+		(const char *const[]){"declare", scratch_path(fixture.folder, "clerk.yaml"), NULL});
+	ck_assert_int_eq(proc_wait(declare), 0);
+	control_expect_text(proc_stdout(declare), "0 declared, 15 exist\n");
 	forget_clerk();
 }
 END_TEST
@@ -329,6 +390,7 @@ int main(void)
 {
 	return SYSTEM_RUN("refusals", {missing_right_is_named, 3},
 		{queue_that_may_not_be_configured_is_consumed, 1},
+		{wait_queues_may_be_declared_by_another_user, 1},
 		{missing_right_to_publish_is_a_warning, 1}, {queue_in_exclusive_use_is_named, 1},
 		{stream_is_refused, 2}, {impossible_declaration_makes_no_queue, 1},
 		{transient_queue_is_warned_of, 5}, {draining_pool_is_draining, 1});

@@ -28,6 +28,9 @@ mtime retry_round_up(int64_t wanted_ms);
 /* 10 milliseconds to 30 days, rising: the time to live of a queue must be below 2^32 ms. */
 extern const mtime wait_steps[];
 extern const size_t wait_step_count;
+#define WAIT_STEPS_MAX 15 /* wait_step_count; a bit each in masks */
+/* As in the name of its queue: "10s". step: its place in wait_steps. */
+const char *wait_step_name(unsigned step);
 
 /* The step for a task whose time comes in left_ms: the longest that ends before it, or so little
  * later that it does not matter (0.2 %, or 20 ms if that is more). The shortest one if each is too

@@ -374,6 +374,21 @@ START_TEST(a_copy_for_later_has_its_wait_queue_declared)
 }
 END_TEST
 
+/* The one that is returned is missing. */
+START_TEST(used_wait_queues_are_those_that_took_a_copy)
+{
+	publish(PARCEL_RETRY, 5 * MTIME_SECOND);
+	ck_assert_uint_eq(publisher_take_wait_queues(publisher), 0);
+	publish(PARCEL_LATER, 10 * MTIME_MS);
+	publish(PARCEL_LATER, 3 * MTIME_SECOND);
+	ck_assert(!return_published(0));
+	ck_assert_uint_eq(publisher_take_wait_queues(publisher), 1 << 0);
+	publish(PARCEL_LATER, 3 * MTIME_SECOND);
+	ck_assert_uint_eq(publisher_take_wait_queues(publisher), 1 << 5);
+	ck_assert_uint_eq(publisher_take_wait_queues(publisher), 0);
+}
+END_TEST
+
 START_TEST(without_the_right_it_waits_in_a_shorter_queue_or_is_held)
 {
 	publish(PARCEL_LATER, 3 * MTIME_SECOND);
@@ -427,6 +442,7 @@ static Suite *suite(void)
 	tcase_add_test(waits, without_the_right_it_waits_in_the_nearest_queue);
 	tcase_add_test(waits, without_any_retry_queue_it_is_held);
 	tcase_add_test(waits, a_copy_for_later_has_its_wait_queue_declared);
+	tcase_add_test(waits, used_wait_queues_are_those_that_took_a_copy);
 	tcase_add_test(waits, without_the_right_it_waits_in_a_shorter_queue_or_is_held);
 	tcase_add_test(waits, a_retry_of_the_same_pool_is_published_at_once);
 	suite_add_tcase(s, waits);

@@ -1,5 +1,7 @@
 /* Names of retry queues are written and read. */
 #include "message/retry_queue.h"
+
+#include "core/tasks/retry.h"
 #include "unit/support/message/message.h"
 #include <stdio.h>
 
@@ -61,6 +63,17 @@ START_TEST(other_names_are_refused)
 }
 END_TEST
 
+START_TEST(steps_have_the_names_of_their_queues)
+{
+	for (unsigned i = 0; i < WAIT_STEPS_MAX; i++) {
+		char buffer[RETRY_QUEUE_NAME_MAX + 1], expected[40];
+		snprintf(expected, sizeof expected, "q.wait.%s", wait_step_name(i));
+		ck_assert_text_eq(wait_queue_name(TEXT("q"), wait_steps[i], buffer, sizeof buffer),
+			text_from(expected));
+	}
+}
+END_TEST
+
 /* One byte more than AMQP or the buffer allows: there is no name. */
 START_TEST(a_name_that_is_too_long_is_empty)
 {
@@ -80,7 +93,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/retry_queue");
 	UNIT_CASE(s, "names", names_are_written_and_read, wait_queues_have_names_of_their_own,
-		other_names_are_refused, a_name_that_is_too_long_is_empty);
+		steps_have_the_names_of_their_queues, other_names_are_refused,
+		a_name_that_is_too_long_is_empty);
 	return s;
 }
 
