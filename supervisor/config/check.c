@@ -109,7 +109,7 @@ static void check_limits(struct draft *draft, struct config_pool *pool)
 static void check_environment(struct draft *draft, const struct config_pool *pool)
 {
 	static const char *const own[] = {"WPOOL_WORKER", "WPOOL_POOL", "WPOOL_SLOT",
-		"WPOOL_WORKERS", "WPOOL_CONCURRENCY", NULL};
+		"WPOOL_WORKERS", "WPOOL_CONCURRENCY", "WPOOL_PRELOAD", NULL};
 
 	for (char **pair = pool->env; pair && *pair; pair++)
 		if (!environment_is_name(name_of(*pair)) || own[text_index(name_of(*pair), own)])
@@ -269,17 +269,35 @@ static void check_queue(struct draft *draft, struct config_pool *pool)
 			draft->prefix, retry_suffix);
 }
 
-static void check_command(struct draft *draft, const struct config_pool *pool)
+/* A pool's own program replaces that of the file's defaults, also where it is the other kind. */
+static void choose_program(struct draft *draft, struct config_pool *pool)
 {
-	if (!pool->command && !draft_given(draft, "command"))
+	const struct place *command = draft_given(draft, "command");
+	const struct place *preload = draft_given(draft, "preload");
+	if (!command || !preload)
+		return;
+	if (command->is_of_defaults == preload->is_of_defaults)
+		problems_add(draft->problems, *preload,
+			"%spreload is given together with command; one of them is needed",
+			draft_prefix(draft, "preload"));
+	char ***unused = command->is_of_defaults ? &pool->command : &pool->preload;
+	words_free(*unused);
+	*unused = NULL;
+}
+
+static void check_program(struct draft *draft, const struct config_pool *pool)
+{
+	char **program = config_pool_program(pool);
+	const char *key = pool->preload ? "preload" : "command";
+	if (!program && !draft_given(draft, "command") && !draft_given(draft, "preload"))
 		problems_add(draft->problems, draft->place, "%scommand is missing%s", draft->prefix,
 			draft->place.line
 				? ""
 				: "; -- COMMAND [ARG...] or the variable WORKER_COMMAND is needed");
-	else if (pool->command && !*pool->command[0])
-		problems_add(draft->problems, draft_place(draft, "command"),
-			"%scommand begins with an empty text; a program is needed",
-			draft_prefix(draft, "command"));
+	else if (program && !*program[0])
+		problems_add(draft->problems, draft_place(draft, key),
+			"%s%s begins with an empty text; a program is needed",
+			draft_prefix(draft, key), key);
 }
 
 static void imply_one_in_pipe(struct draft *draft, struct config_pool *pool, const char *by)
@@ -367,7 +385,8 @@ void check_pool(struct draft *draft, bool is_for_other_process)
 {
 	struct config_pool *pool = draft->base;
 	check_queue(draft, pool);
-	check_command(draft, pool);
+	choose_program(draft, pool);
+	check_program(draft, pool);
 	if (pool->name)
 		check_name(draft, pool);
 	if (pool->workers == 0)

@@ -23,7 +23,8 @@ struct config_delays {
 struct config_pool {
 	size_t line;        /* where it begins in the file; 0: it is in none */
 	char *name, *queue; /* the default of name is derived from queue */
-	char **command;     /* NULL-terminated, at least one */
+	char **command;     /* NULL-terminated, at least one; NULL: preload is set */
+	char **preload;     /* the same in its place; or NULL */
 	char *cwd;          /* or NULL, like those that follow */
 	char **env;         /* "NAME=value" */
 	char **env_pass;    /* "auto", "all", "none", names, beginnings with a "*" */
@@ -77,6 +78,12 @@ struct config_pool {
 	struct config_session session;
 	char **throttle; /* names, in the order in which they are asked; NULL: none */
 };
+
+/* The program of its workers with its arguments, executed or preloaded. */
+static inline char **config_pool_program(const struct config_pool *pool)
+{
+	return pool->preload ? pool->preload : pool->command;
+}
 
 #define CONFIG_SOCKET_MAX 107 /* bytes of a Unix socket's path */
 

@@ -185,11 +185,22 @@ static const struct setting pool_settings[] = {
 		.offset = POOL(command),
 		.min = 1,
 		.max = WORDS_MAX,
-		.default_words = "required",
+		.default_words = "required, or `preload`",
 		.variable = "WORKER_COMMAND",
 		.reload = SETTING_ROLLS,
 		.help = "The worker program and its arguments: a list, or one text that is split "
 			"at blanks as a shell does (quotes and backslashes; nothing is expanded)."},
+	{.key = "preload",
+		.type = SETTING_WORDS,
+		.offset = POOL(preload),
+		.min = 1,
+		.max = WORDS_MAX,
+		.default_words = "none",
+		.variable = "WORKER_PRELOAD",
+		.reload = SETTING_ROLLS,
+		.help = "In place of `command`: a program that loads what is heavy once and forks "
+			"the workers, which share its memory (docs/workers.md). A restart and a "
+			"reload replace it. `limits.boot` is also the time that it has to load."},
 	{.key = "cwd",
 		.type = SETTING_TEXT,
 		.offset = POOL(cwd),

@@ -108,7 +108,7 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 		dead_letter.len > 0 ? json_text(dead_letter) : json_null(), "queue_type",
 		queue_type_name(pool_runtime_queue_type(runtime)), "queue_durable",
 		queue_durability_name(pool_runtime_queue_durability(runtime)), "program",
-		json_text(text_from(config->command[0])), "state", pool_runtime_state_name(runtime),
+		json_text(text_from(config_pool_program(config)[0])), "state", pool_runtime_state_name(runtime),
 		"ready", health.causes == 0, "connection",
 		control_json_link(consume_link_facts(runtime->consume_link), list->is_operator),
 		"reasons", control_json_add_causes(json_array(), &health, health.causes, false),

@@ -60,6 +60,23 @@ bool proc_stat_read(pid_t pid, struct proc_stat *ret)
 	return true;
 }
 
+bool proc_stat_real_user(pid_t pid, uid_t *ret)
+{
+	char path[32], line[256];
+	unsigned user;
+	bool is_found = false;
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	FILE *status = fopen(path, "re");
+	if (!status)
+		return false;
+	while (!is_found && fgets(line, sizeof line, status))
+		is_found = sscanf(line, "Uid: %u", &user) == 1;
+	fclose(status);
+	if (is_found)
+		*ret = (uid_t)user;
+	return is_found;
+}
+
 uint64_t proc_stat_now(void)
 {
 	struct timespec now;

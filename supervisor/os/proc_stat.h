@@ -16,6 +16,8 @@ struct proc_stat {
 
 /* By one short read. False: no such process, or no permission. */
 bool proc_stat_read(pid_t, struct proc_stat *ret);
+/* Its real user, from /proc/[pid]/status. False: no such process. */
+bool proc_stat_real_user(pid_t, uid_t *ret);
 /* The present time in the ticks of proc_stat.start. */
 uint64_t proc_stat_now(void);
 

@@ -5,17 +5,27 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Move this process. */
-static bool move_into(int group)
+/* digits: of a pid; "0": this process. */
+static bool move_into(int group, const char *digits, size_t len)
 {
 	int fd = openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-	bool is_moved = fd >= 0 && write(fd, "0", 1) == 1;
+	bool is_moved = fd >= 0 && write(fd, digits, len) == (ssize_t)len;
+	int error = errno;
 	if (fd >= 0)
 		close(fd);
+	errno = error;
 	return is_moved;
+}
+
+bool fork_move_into(int group, pid_t pid)
+{
+	char digits[16];
+	int len = snprintf(digits, sizeof digits, "%d", (int)pid);
+	return move_into(group, digits, (size_t)len);
 }
 
 pid_t fork_into(int group, bool *ret_is_inside)
@@ -32,6 +42,6 @@ pid_t fork_into(int group, bool *ret_is_inside)
 	 * systemd's RestrictNamespaces does. */
 	pid_t pid = fork();
 	if (pid == 0)
-		*ret_is_inside = group > 0 && move_into(group);
+		*ret_is_inside = group > 0 && move_into(group, "0", 1);
 	return pid;
 }

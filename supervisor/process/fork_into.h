@@ -9,5 +9,7 @@
  * child *ret_is_inside is true if it is in the group; false: errno is the reason. The child may
  * only make async-signal-safe calls, because libc's own fork handling is bypassed. */
 pid_t fork_into(int group, bool *ret_is_inside);
+/* Move another process into a group, without what it has forked. False: see errno. */
+bool fork_move_into(int group, pid_t);
 
 #endif

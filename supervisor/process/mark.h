@@ -5,6 +5,7 @@
 #define PROCESS_MARK_H
 
 #include "base/rc.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,11 +16,12 @@
 
 /* Draw a run's number. RC_SYSTEM: the kernel gives no random bytes, see errno. */
 enum rc mark_draw_run(char ret[MARK_RUN_SIZE]) MUST_CHECK;
-/* Write the entry of the environment, NAME=run/life. life: from 1. */
+/* Write the entry of the environment, NAME=run/life. life: from 1; 0: of no single worker. A
+ * preloaded process has that, since what its workers start may still show its environment. */
 void mark_write(char ret[MARK_SIZE], const char *run, uint64_t life);
-/* The life in a process's mark; 0: it has no mark of that run, or its environment cannot be read.
- */
-uint64_t mark_read(pid_t, const char *run);
+/* Read the life in a process's mark. False: it has no mark of that run, or its environment cannot
+ * be read. */
+bool mark_read(pid_t, const char *run, uint64_t *ret_life);
 /* Kill every process of the machine with a mark of that run whose real user is one of these: a
  * mark is a variable, which any user may give to a program that changes its user. Return how many
  * there were. */

@@ -1,6 +1,7 @@
 #include "process/spawn.h"
 
 #include "os/descriptors.h"
+#include "process/child_pipes.h"
 #include "process/fork_into.h"
 #include "process/program.h"
 #include "process/spawn_child.h"
@@ -18,13 +19,6 @@
 #include <unistd.h>
 
 #define SHELL "/bin/sh"
-
-enum { CONTROL, OUTPUT, ERROR, START, PIPES };
-
-/* pipes[i][0] is for reading, [1] for writing; all close-on-exec, ours non-blocking. */
-struct pipes {
-	int ends[PIPES][2];
-};
 
 static struct exit_info failure(const char *stage, int number)
 {
@@ -49,42 +43,23 @@ static char **command_by_shell(char *const *command, char *program)
 	return by_shell;
 }
 
-/* ---------- the pipes ---------- */
+/* ---------- the start pipe ---------- */
 
-static void close_pipes(struct pipes *pipes)
+static void close_start(int start[2])
 {
 	int error = errno;
-	for (int i = 0; i < PIPES; i++) {
-		descriptor_close(&pipes->ends[i][0]);
-		descriptor_close(&pipes->ends[i][1]);
-	}
+	descriptor_close(&start[0]);
+	descriptor_close(&start[1]);
 	errno = error;
 }
 
-/* The end of a pipe that we keep. */
-static int our_end(int pipe)
+static bool open_start(int ret[2])
 {
-	return pipe == CONTROL ? 1 : 0;
-}
-
-static bool open_pipes(struct pipes *pipes)
-{
-	memset(pipes, -1, sizeof *pipes);
-	for (int i = 0; i < PIPES; i++) {
-		if (pipe2(pipes->ends[i], O_CLOEXEC) < 0 ||
-			fcntl(pipes->ends[i][our_end(i)], F_SETFL, O_NONBLOCK) < 0) {
-			close_pipes(pipes);
-			return false;
-		}
+	if (pipe2(ret, O_CLOEXEC) < 0) {
+		ret[0] = ret[1] = -1;
+		return false;
 	}
-	return true;
-}
-
-static int take_end(struct pipes *pipes, int pipe)
-{
-	int fd = pipes->ends[pipe][our_end(pipe)];
-	pipes->ends[pipe][our_end(pipe)] = -1;
-	return fd;
+	return fcntl(ret[0], F_SETFL, O_NONBLOCK) >= 0;
 }
 
 /* ---------- the fork ---------- */
@@ -92,7 +67,7 @@ static int take_end(struct pipes *pipes, int pipe)
 /* All signals are blocked meanwhile: a handler that runs in the child would write to the loop's
  * wake-up descriptor, which both processes share. */
 static pid_t fork_child(const struct spawn_request *request, const char *program,
-	char *const *by_shell, const struct pipes *pipes)
+	char *const *by_shell, const struct child_pipes *pipes, int start)
 {
 	struct spawn_plan plan = {
 		.program = program,
@@ -105,8 +80,8 @@ static pid_t fork_child(const struct spawn_request *request, const char *program
 		.reach = request->reach,
 		.group = request->group,
 		.parent = getpid(),
-		.streams = {pipes->ends[CONTROL][0], pipes->ends[OUTPUT][1], pipes->ends[ERROR][1]},
-		.start = pipes->ends[START][1],
+		.streams = pipes->theirs,
+		.start = start,
 	};
 	sigset_t all, before;
 	sigfillset(&all);
@@ -139,23 +114,27 @@ enum rc spawn_process(
 	}
 	enum rc rc = RC_SYSTEM;
 	pid_t pid = -1;
-	struct pipes pipes;
-	if (!open_pipes(&pipes)) {
+	struct child_pipes pipes;
+	int start[2] = {-1, -1};
+	if (!child_pipes_open(&pipes, request->has_socket) || !open_start(start)) {
 		*ret_failure = failure("pipe", errno);
 		goto done;
 	}
-	pid = fork_child(request, program, by_shell, &pipes);
+	pid = fork_child(request, program, by_shell, &pipes, start[1]);
 	if (pid < 0) {
 		*ret_failure = failure("fork", errno);
 		goto done;
 	}
 	if (request->group)
 		atomic_store(request->group, pid);
-	*ret = (struct spawned){pid, take_end(&pipes, CONTROL), take_end(&pipes, OUTPUT),
-		take_end(&pipes, ERROR), take_end(&pipes, START)};
+	*ret = (struct spawned){pid, child_pipes_take(&pipes, CHILD_INPUT),
+		child_pipes_take(&pipes, CHILD_OUTPUT), child_pipes_take(&pipes, CHILD_ERROR),
+		start[0]};
+	start[0] = -1;
 	rc = RC_OK;
 done:
-	close_pipes(&pipes);
+	child_pipes_close(&pipes);
+	close_start(start);
 	free(by_shell);
 	return rc;
 }

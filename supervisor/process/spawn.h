@@ -6,8 +6,8 @@
  *     an empty mask, the original limit on descriptors, and SIGKILL when we die.
  *  3. It gets .rights in this order: priority, limits, keyring, capabilities, groups, group, user,
  *     no_new_privs. If a step fails, the child ends; it never runs with more rights.
- *  4. It has three descriptors: 0 is a pipe from us, 1 and 2 are pipes to us. Everything else is
- *     closed by its exec. Its folder and environment are those given.
+ *  4. It has three descriptors: 0 is a pipe from us or a socket, 1 and 2 are pipes to us
+ *     (process/child_pipes.h). Everything else is closed by its exec. Its folder and environment are those given.
  *  5. A step that fails in the child comes back as {stage, errno} through the start pipe, which the
  *     exec closes: end of file there means that the program runs.
  *  6. On success the caller owns the four descriptors (non-blocking, close-on-exec) and the pid,
@@ -32,6 +32,7 @@ struct spawn_request {
 	const char *folder;               /* NULL: ours */
 	const char *reach; /* a file that the child must be able to read and write; or NULL */
 	int cgroup;        /* a descriptor (cgroups_begin); 0 or -1: our own group */
+	bool has_socket;   /* for its stdin, instead of a pipe */
 	bool is_limited;   /* by its control group: a child that cannot enter it ends */
 	atomic_int *group; /* set to the pid before the exec, by child and parent, see guard_place;
 			      or NULL */

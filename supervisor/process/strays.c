@@ -2,11 +2,14 @@
 
 #include "base/log.h"
 #include "os/clock.h"
+#include "os/descriptors.h"
 #include "os/proc_stat.h"
 #include "process/cgroups.h"
 #include "process/descendants.h"
+#include "process/fork_into.h"
 #include "process/mark.h"
 #include "process/reaper.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -216,7 +219,7 @@ static bool look_at_stray(struct strays *strays)
 	list_remove(link);
 	list_append(&strays->seen, link);
 	if (!stray->life)
-		stray->life = mark_read(stray->pid, strays->run);
+		(void)mark_read(stray->pid, strays->run, &stray->life);
 	if (stray->life)
 		is_over = !is_living(strays, stray->life);
 	else
@@ -333,6 +336,32 @@ int strays_open_group(
 	struct strays *strays, const struct stray_life *life, const struct cgroup_limits *limits)
 {
 	return strays->cgroups ? cgroups_begin(strays->cgroups, life->number, limits) : -1;
+}
+
+bool strays_enter_group(struct strays *strays, const struct stray_life *life,
+	const struct cgroup_limits *limits, pid_t pid)
+{
+	if (!strays->cgroups)
+		return true;
+	int group = cgroups_begin(strays->cgroups, life->number, limits);
+	bool is_inside = group >= 0 && fork_move_into(group, pid);
+	int error = errno;
+	descriptor_close(&group);
+	errno = error;
+	return is_inside;
+}
+
+void strays_adopt(struct strays *strays, pid_t pid)
+{
+	for (struct link *link = strays->seen.next; link != &strays->seen; link = link->next) {
+		struct stray *stray = CONTAINER_OF(link, struct stray, link);
+		if (stray->pid == pid) {
+			reaper_forget(strays->reaper, pid);
+			list_remove(link);
+			free(stray);
+			return;
+		}
+	}
 }
 
 bool strays_was_over_memory(const struct strays *strays, const struct stray_life *life)

@@ -32,7 +32,7 @@ static bool has_problem(const struct config_pool *pool, struct exit_info *ret_fa
 	struct workers_config workers = pool_runtime_workers_config(pool);
 	char mark[] = "", path[PATH_MAX];
 	char **environment = worker_environment_new(&workers, 0, mark);
-	const char *name = pool->command[0];
+	const char *name = config_pool_program(pool)[0];
 	bool is_relative = pool->cwd && strchr(name, '/') && name[0] != '/';
 	int len = is_relative ? snprintf(path, PATH_MAX, "%s/%s", pool->cwd, name) : 0;
 	bool has_one = environment && program_has_problem(len > 0 && len < PATH_MAX ? path : name,
@@ -62,7 +62,7 @@ void command_check_add_warnings(const struct config *config, struct problems *pr
 			problems_add_warning(problems, pool->line,
 				"pool %s: no worker can be started (command \"%s\"): %s; the start is "
 				"retried until one can",
-				pool->name, pool->command[0],
+				pool->name, config_pool_program(pool)[0],
 				has_folder ? exit_text(&failure, NULL, exit)
 					   : folder_text(pool, &failure, exit));
 	}

@@ -230,7 +230,7 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 	own = &runtime->config; /* what the parts borrow from */
 	runtime->log = (struct channel_log){on_log_line, runtime};
 	runtime->report = (struct report){.pool = own->name,
-		.command = own->command[0],
+		.command = config_pool_program(own)[0],
 		.queue = own->queue,
 		.dead_letters = has_dead_letters ? own->retry.dead_letter : NULL,
 		.max_body = (uint64_t)own->max_body,
@@ -306,6 +306,8 @@ const char *pool_runtime_command(
 {
 	struct event event = {.command = {.what = command, .number = number}};
 
+	if (command == COMMAND_RESTART)
+		workers_renew_preload(runtime->workers);
 	return step_command(runtime, event, now);
 }
 
@@ -397,7 +399,7 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	change_take_over(SETTING_POOL, config, other);
 	config->rights = other->rights; /* derived from settings, so they move with them */
 	other->rights = rights_before;
-	runtime->report.command = config->command[0];
+	runtime->report.command = config_pool_program(config)[0];
 	configure_workers(&runtime->workers_config, config);
 	configure_publisher(runtime);
 	runtime->pool_config = pool_runtime_pool_config(config);

@@ -184,7 +184,8 @@ struct workers_config pool_runtime_workers_config(const struct config_pool *conf
 
 	return (struct workers_config){
 		.pool = config->name,
-		.command = config->command,
+		.command = config_pool_program(config),
+		.is_preloaded = config->preload != NULL,
 		.rights = &config->rights,
 		.variables = config->env,
 		.passed = config->env_pass,

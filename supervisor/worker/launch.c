@@ -1,6 +1,7 @@
 #include "worker/launch.h"
 
 #include "os/descriptors.h"
+#include "os/oom_score.h"
 #include "process/guard.h"
 #include "process/mark.h"
 #include "worker/worker_environment.h"
@@ -9,18 +10,23 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Use the present configuration, which may differ from that of the previous life. */
-static bool spawn(const struct launch *launch, struct spawned *ret, struct exit_info *ret_failure)
+static bool fail(struct exit_info *ret_failure, int number, const char *stage)
+{
+	*ret_failure = (struct exit_info){EXIT_NOT_STARTED, number, stage};
+	return false;
+}
+
+/* Use the present configuration, which may differ from that of the previous life. file: of its pipe;
+ * NULL: it is the preloaded process, which has none. */
+static bool spawn(const struct launch *launch, const char *file, struct spawned *ret,
+	struct exit_info *ret_failure)
 {
 	const struct workers_config *config = launch->config;
-	char file[WORKER_PIPE_FILE_BYTES], mark[MARK_SIZE];
-	worker_pipe_file(launch->pipe, file);
-	mark_write(mark, strays_run(launch->strays), launch->life->number);
-	char **environment = worker_environment_new(config, launch->slot, mark);
-	if (!environment) {
-		*ret_failure = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
-		return false;
-	}
+	char mark[MARK_SIZE];
+	mark_write(mark, strays_run(launch->strays), file ? launch->life->number : 0);
+	char **environment = worker_environment_new(config, file ? launch->slot : -1, mark);
+	if (!environment)
+		return fail(ret_failure, ENOMEM, "memory");
 	const struct rights *owner = workers_owner(config);
 	guard_allow_user(launch->guard, owner ? owner->uid : getuid()); /* the real one */
 	int cgroup = strays_open_group(launch->strays, launch->life, &config->group_limits);
@@ -28,8 +34,9 @@ static bool spawn(const struct launch *launch, struct spawned *ret, struct exit_
 		.environment = environment,
 		.descriptors = config->descriptors,
 		.cgroup = cgroup,
+		.has_socket = !file,
 		.is_limited = cgroup_limits_are_set(&config->group_limits),
-		.group = guard_place(launch->guard, config->lease),
+		.group = guard_place(launch->guard, file ? config->lease : 0),
 		.rights = config->rights,
 		.folder = config->folder,
 		.reach = owner ? file : NULL};
@@ -39,39 +46,75 @@ static bool spawn(const struct launch *launch, struct spawned *ret, struct exit_
 	return rc == RC_OK;
 }
 
-/* The reaper does not watch the child: its exit counts as one of a stranger. */
-static void abandon(struct guard *guard, struct spawned *child)
+/* False: the reaper does not watch the child, whose exit counts as one of a stranger. */
+static bool watch_exit(const struct launch *launch, pid_t pid, struct exit_info *ret_failure)
 {
-	kill(child->pid, SIGKILL);
-	guard_remove(guard, child->pid);
-	descriptor_close(&child->control);
-	descriptor_close(&child->output);
-	descriptor_close(&child->error);
-	descriptor_close(&child->start);
+	guard_know(launch->guard, pid);
+	if (reaper_watch(launch->reaper, pid, launch->on_exit, launch->ctx))
+		return true;
+	kill(pid, SIGKILL);
+	guard_remove(launch->guard, pid);
+	return fail(ret_failure, ENOMEM, "memory");
+}
+
+bool launch_prepare(const struct launch *launch, struct exit_info *ret_failure)
+{
+	const struct workers_config *config = launch->config;
+	const struct rights *owner = workers_owner(config);
+	if (owner)
+		rundir_share(launch->rundir);
+	worker_pipe_init(launch->pipe, config->pipe, launch->rundir, owner);
+	if (worker_pipe_open(launch->pipe) != RC_OK)
+		return fail(ret_failure, errno, config->pipe == PIPE_FIFO ? "fifo" : "socket");
+	strays_begin(launch->strays, launch->life);
+	return true;
+}
+
+static bool execute(const struct launch *launch, const char *file, struct spawned *ret,
+	struct exit_info *ret_failure)
+{
+	struct spawned child;
+	if (!spawn(launch, file, &child, ret_failure))
+		return false;
+	if (!watch_exit(launch, child.pid, ret_failure)) {
+		descriptor_close(&child.control);
+		descriptor_close(&child.output);
+		descriptor_close(&child.error);
+		descriptor_close(&child.start);
+		return false;
+	}
+	*ret = child;
+	return true;
 }
 
 bool launch_worker(const struct launch *launch, struct spawned *ret, struct exit_info *ret_failure)
 {
-	const struct workers_config *config = launch->config;
-	const struct rights *owner = workers_owner(config);
-	struct spawned child;
-	if (owner)
-		rundir_share(launch->rundir);
-	worker_pipe_init(launch->pipe, config->pipe, launch->rundir, owner);
-	if (worker_pipe_open(launch->pipe) != RC_OK) {
-		*ret_failure = (struct exit_info){
-			EXIT_NOT_STARTED, errno, config->pipe == PIPE_FIFO ? "fifo" : "socket"};
+	char file[WORKER_PIPE_FILE_BYTES];
+	if (!launch_prepare(launch, ret_failure))
 		return false;
-	}
+	worker_pipe_file(launch->pipe, file);
+	return execute(launch, file, ret, ret_failure);
+}
+
+bool launch_preload(const struct launch *launch, struct spawned *ret, struct exit_info *ret_failure)
+{
 	strays_begin(launch->strays, launch->life);
-	if (!spawn(launch, &child, ret_failure))
-		return false;
-	guard_know(launch->guard, child.pid);
-	if (!reaper_watch(launch->reaper, child.pid, launch->on_exit, launch->ctx)) {
-		abandon(launch->guard, &child);
-		*ret_failure = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
-		return false;
+	return execute(launch, NULL, ret, ret_failure);
+}
+
+bool launch_adopt(const struct launch *launch, pid_t pid, struct exit_info *ret_failure)
+{
+	const struct workers_config *config = launch->config;
+	if (!strays_enter_group(launch->strays, launch->life, &config->group_limits, pid)) {
+		int error = errno;
+		kill(pid, SIGKILL);
+		return fail(ret_failure, error, "control group");
 	}
-	*ret = child;
+	atomic_int *place = guard_place(launch->guard, config->lease);
+	if (place)
+		atomic_store(place, pid);
+	if (!watch_exit(launch, pid, ret_failure))
+		return false;
+	oom_score_raise(pid);
 	return true;
 }

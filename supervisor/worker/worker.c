@@ -63,6 +63,7 @@ static void reset(struct worker *worker)
 	worker->open = 0;
 	worker->is_behind = worker->has_begun = false;
 	worker->control = worker->start = -1;
+	child_pipes_close(&worker->pipes);
 }
 
 void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
@@ -72,6 +73,8 @@ void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
 	*worker = (struct worker){.workers = workers, .slot = slot};
 	list_init(&worker->unsent);
 	list_init(&worker->later);
+	list_init(&worker->request.link);
+	child_pipes_init(&worker->pipes);
 	/* A frame of any size is accepted while the pipe is below its high mark. */
 	outgoing_init(&worker->output, OUTPUT_HIGH + frame);
 	buf_init(&worker->begun, frame + WORKER_READ);
@@ -439,8 +442,10 @@ static void clear(struct worker *worker)
  * frame, if there is memory for it. */
 static void report_gone(struct worker *worker)
 {
-	struct text line = worker_log_last_line(
-		&worker->logs[STREAM_ERROR], worker->is_behind, worker->exit_turn);
+	struct text line = worker->process == PROCESS_FAILED
+				   ? preload_last_line(worker->workers->preload)
+				   : worker_log_last_line(&worker->logs[STREAM_ERROR],
+					     worker->is_behind, worker->exit_turn);
 	struct output *last = line.len > 0 ? output_new(0) : NULL;
 	char detail[FAULT_DETAIL_SIZE];
 	if (last)
@@ -499,6 +504,8 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 
 void worker_release(struct worker *worker)
 {
+	if (worker->process == PROCESS_ASKED)
+		preload_cancel(worker->workers->preload, &worker->request, false);
 	if (worker->process == PROCESS_LIVES) {
 		worker_signal(worker, SIGKILL);
 		reaper_forget(worker->workers->reaper, worker->pid);
@@ -620,11 +627,33 @@ static void open_log(struct worker *worker, enum worker_stream stream, int fd)
 	watch(worker, &log->io, on_log, fd, EV_READ);
 }
 
-/* False: failed, and .exit says how. */
-static bool launch(struct worker *worker)
+/* The process runs; all descriptors move in. */
+static void begin(struct worker *worker, pid_t pid, int control, int output, int error)
+{
+	worker->process = PROCESS_LIVES;
+	worker->pid = pid;
+	worker->control = control;
+	open_log(worker, STREAM_OUTPUT, output);
+	open_log(worker, STREAM_ERROR, error);
+	if (worker->pipe.waiting >= 0)
+		watch(worker, &worker->readable, on_peer, worker->pipe.waiting, EV_READ);
+	else
+		look_later(
+			worker); /* the kernel does not report when a FIFO's other end is opened */
+	write_control(worker, worker_pipe_address(&worker->pipe));
+}
+
+static void fail_start(struct worker *worker, struct exit_info failure)
+{
+	worker->process = PROCESS_FAILED;
+	worker->exit = failure;
+	look_later(worker);
+}
+
+static struct launch launch_of(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
-	const struct launch request = {.config = workers->config,
+	return (struct launch){.config = workers->config,
 		.slot = worker->slot,
 		.reaper = workers->reaper,
 		.guard = workers->guard,
@@ -634,22 +663,72 @@ static bool launch(struct worker *worker)
 		.life = &worker->descendants,
 		.on_exit = on_exit_of_worker,
 		.ctx = worker};
+}
+
+static void execute(struct worker *worker)
+{
+	const struct launch launch = launch_of(worker);
 	struct spawned child;
-	if (!launch_worker(&request, &child, &worker->exit))
-		return false;
-	worker->pid = child.pid;
-	worker->control = child.control;
+	struct exit_info failure;
+	if (!launch_worker(&launch, &child, &failure)) {
+		fail_start(worker, failure);
+		return;
+	}
+	begin(worker, child.pid, child.control, child.output, child.error);
 	worker->start = child.start;
 	watch(worker, &worker->started, on_started, child.start, EV_READ);
-	open_log(worker, STREAM_OUTPUT, child.output);
-	open_log(worker, STREAM_ERROR, child.error);
-	if (worker->pipe.waiting >= 0)
-		watch(worker, &worker->readable, on_peer, worker->pipe.waiting, EV_READ);
+}
+
+static void on_forked(void *ctx, pid_t pid, const struct exit_info *failure)
+{
+	struct worker *worker = ctx;
+	const struct launch launch = launch_of(worker);
+	struct child_pipes *pipes = &worker->pipes;
+	struct exit_info why = failure ? *failure : (struct exit_info){.kind = EXIT_NONE};
+	if (!failure && launch_adopt(&launch, pid, &why))
+		begin(worker, pid, child_pipes_take(pipes, CHILD_INPUT),
+			child_pipes_take(pipes, CHILD_OUTPUT),
+			child_pipes_take(pipes, CHILD_ERROR));
 	else
-		look_later(
-			worker); /* the kernel does not report when a FIFO's other end is opened */
-	write_control(worker, worker_pipe_address(&worker->pipe));
-	return true;
+		fail_start(worker, why);
+	child_pipes_close(pipes);
+}
+
+static bool open_pipes(struct worker *worker, struct exit_info *ret_failure)
+{
+	const struct rights *owner = workers_owner(worker->workers->config);
+	struct child_pipes *pipes = &worker->pipes;
+	bool is_open = child_pipes_open(pipes, false);
+	if (is_open && (!owner || child_pipes_give(pipes, owner->uid, owner->gid)))
+		return true;
+	*ret_failure = (struct exit_info){EXIT_NOT_STARTED, errno, is_open ? "its pipes" : "pipe"};
+	child_pipes_close(pipes);
+	return false;
+}
+
+static void ask_preload(struct worker *worker)
+{
+	const struct launch launch = launch_of(worker);
+	struct exit_info failure;
+	if (!launch_prepare(&launch, &failure) || !open_pipes(worker, &failure)) {
+		fail_start(worker, failure);
+		return;
+	}
+	worker->process = PROCESS_ASKED;
+	worker->request.slot = worker->slot;
+	worker->request.life = worker->descendants.number;
+	worker->request.pipes = &worker->pipes;
+	worker->request.on_answer = on_forked;
+	worker->request.ctx = worker;
+	preload_fork(worker->workers->preload, &worker->request);
+}
+
+/* is_overdue: as in preload_cancel. */
+static void withdraw(struct worker *worker, bool is_overdue)
+{
+	preload_cancel(worker->workers->preload, &worker->request, is_overdue);
+	child_pipes_close(&worker->pipes);
+	fail_start(worker, (struct exit_info){EXIT_NOT_STARTED, ECANCELED, "preload"});
 }
 
 /* ---------- requests of the pool ---------- */
@@ -659,16 +738,16 @@ void worker_start(struct worker *worker, uint32_t life)
 	assert(worker->process == PROCESS_NONE);
 	worker->life = life;
 	worker->pid = 0;
-	if (launch(worker)) {
-		worker->process = PROCESS_LIVES;
-		return;
-	}
-	worker->process = PROCESS_FAILED;
-	look_later(worker);
+	if (worker->workers->config->is_preloaded)
+		ask_preload(worker);
+	else
+		execute(worker);
 }
 
 void worker_quit(struct worker *worker)
 {
+	if (worker->process == PROCESS_ASKED)
+		withdraw(worker, false);
 	if (worker->process != PROCESS_LIVES || worker->sending == SENDING_SHUT)
 		return;
 	write_control(worker, "__quit__");
@@ -698,6 +777,8 @@ void worker_signal(struct worker *worker, int number)
 {
 	if (worker->process == PROCESS_LIVES)
 		spawn_signal(worker->pid, number);
+	else if (worker->process == PROCESS_ASKED)
+		withdraw(worker, true);
 }
 
 /* ---------- second looks ---------- */

@@ -12,7 +12,7 @@
  * config have the names. */
 #define PLACE_ENTRIES 4
 #define PLACE_SIZE                                                                                 \
-	(sizeof "WPOOL_SLOT=WPOOL_WORKERS=WPOOL_CONCURRENCY=WPOOL_POOL=" +                         \
+	(sizeof "WPOOL_PRELOAD=WPOOL_WORKERS=WPOOL_CONCURRENCY=WPOOL_POOL=" +                         \
 		3 * (TEXT_DECIMAL_MAX + 1) + 1)
 
 struct list {
@@ -73,10 +73,13 @@ static bool is_passed(const struct workers_config *config, const char *entry)
 
 /* text: of PLACE_SIZE and the length of the pool's name. */
 static void add_place(
-	struct list *list, const struct workers_config *config, uint16_t slot, char *text)
+	struct list *list, const struct workers_config *config, int slot, char *text)
 {
-	static const char *const names[] = {"WPOOL_SLOT", "WPOOL_WORKERS", "WPOOL_CONCURRENCY"};
-	const unsigned numbers[] = {slot, config->workers, config->concurrency};
+	bool is_worker = slot >= 0;
+	const char *const names[] = {is_worker ? "WPOOL_SLOT" : "WPOOL_PRELOAD", "WPOOL_WORKERS",
+		"WPOOL_CONCURRENCY"};
+	const unsigned numbers[] = {
+		is_worker ? (unsigned)slot : 1, config->workers, config->concurrency};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		int len = sprintf(text, "%s=%u", names[i], numbers[i]);
 		add_entry(list, text);
@@ -86,7 +89,7 @@ static void add_place(
 	add_entry(list, text);
 }
 
-char **worker_environment_new(const struct workers_config *config, uint16_t slot, char *mark)
+char **worker_environment_new(const struct workers_config *config, int slot, char *mark)
 {
 	char *const *users = config->rights ? config->rights->variables : NULL;
 	struct list list = {0};

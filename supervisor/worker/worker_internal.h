@@ -12,6 +12,7 @@
 #include "process/strays.h"
 #include "worker/log_gate.h"
 #include "worker/outgoing.h"
+#include "worker/preload.h"
 #include "worker/worker_log.h"
 #include "worker/worker_pipe.h"
 #include "worker/workers.h"
@@ -23,6 +24,7 @@
 
 enum worker_process {
 	PROCESS_NONE,
+	PROCESS_ASKED,  /* the preloaded process is to fork it */
 	PROCESS_FAILED, /* could not be started; not reported yet */
 	PROCESS_LIVES,
 	PROCESS_EXITED, /* reaped; perhaps not all of its pipe and logs has been read */
@@ -55,6 +57,8 @@ struct worker {
 	struct exit_info exit;
 	struct link unsent, later;     /* in the lists of struct workers */
 	struct stray_life descendants; /* the process and what it starts */
+	struct preload_request request; /* PROCESS_ASKED, like .pipes */
+	struct child_pipes pipes;
 
 	struct worker_pipe pipe;
 	ev_io readable; /* INPUT_WAITING: a peer connects */
@@ -89,6 +93,7 @@ struct workers {
 	struct rundir *rundir;
 	struct strays *strays;
 	struct pool *pool;
+	struct preload *preload;   /* owned; it has no process if the pool has a command */
 	struct stable_array slots; /* of struct worker */
 	struct link unsent;        /* workers to be written to at the end of this turn */
 	struct link later;         /* workers to be looked at again by .tick */

@@ -66,7 +66,10 @@ struct workers *workers_new(struct ev_loop *loop, const struct workers_config *c
 	workers->tick.data = workers->memory.data = workers;
 	log_gate_init(&workers->gate, loop, config->pool, &config->log_rate);
 	stable_array_init(&workers->slots, sizeof(struct worker));
-	if (!workers_reserve(workers, config->workers)) {
+	const struct launch launch = {
+		.config = config, .reaper = reaper, .guard = guard, .strays = strays};
+	workers->preload = preload_new(loop, &launch, &workers->gate);
+	if (!workers->preload || !workers_reserve(workers, config->workers)) {
 		workers_free(workers);
 		return NULL;
 	}
@@ -102,6 +105,7 @@ void workers_free(struct workers *workers)
 		return;
 	for (uint32_t i = 0; i < workers->slots.count; i++)
 		worker_release(worker_at(workers, i));
+	preload_free(workers->preload);
 	ev_timer_stop(workers->loop, &workers->tick);
 	ev_timer_stop(workers->loop, &workers->memory);
 	log_gate_release(&workers->gate);
@@ -130,6 +134,11 @@ bool workers_ask(struct workers *workers, uint16_t slot, uint32_t life, enum tas
 {
 	struct worker *worker = worker_at(workers, slot);
 	return worker->life != life || worker_ask(worker, request, task_id);
+}
+
+void workers_renew_preload(struct workers *workers)
+{
+	preload_renew(workers->preload);
 }
 
 pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)

@@ -25,6 +25,7 @@ struct strays;
 struct workers_config {
 	const char *pool; /* name; borrowed until workers_free, like all pointers here */
 	char *const *command;
+	bool is_preloaded;    /* command is started once and forks the workers (preload.h) */
 	uint16_t workers;     /* that the pool wants now, for their environment */
 	uint16_t concurrency; /* open tasks in one worker, from 1; above 1 a request names its task
 			       */
@@ -70,6 +71,8 @@ void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_r
  * space for the line, which is logged once in a life. */
 bool workers_ask(
 	struct workers *, uint16_t slot, uint32_t life, enum task_request, uint64_t task_id);
+/* The workers are about to be replaced: replace the preloaded process, if there is one, before. */
+void workers_renew_preload(struct workers *);
 /* The pid of the process of this life, also after its end; 0: none, or another life has begun. */
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
 /* How long the process of this life waited for a processor since its start (os/proc_waited.h). */

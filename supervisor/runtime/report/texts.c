@@ -8,6 +8,8 @@ static const char *stage_text(const char *stage)
 {
 	if (strcmp(stage, "exec") == 0)
 		return "the command cannot be run";
+	if (strcmp(stage, "preload") == 0)
+		return "the preloaded process did not fork it";
 	return strcmp(stage, "interpreter") == 0
 		       ? "the command is there, its interpreter cannot be run"
 		       : stage;

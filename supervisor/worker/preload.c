@@ -1,0 +1,427 @@
+#include "worker/preload.h"
+
+#include "os/clock.h"
+#include "os/descriptors.h"
+#include "os/loop.h"
+#include "os/oom_score.h"
+#include "os/proc_stat.h"
+#include "process/guard.h"
+#include "process/mark.h"
+#include "process/spawn.h"
+#include "worker/worker_log.h"
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ANSWER_SIZE 256 /* a pid, or a reason */
+
+struct preload {
+	struct ev_loop *loop; /* borrowed, like .gate */
+	struct log_gate *gate;
+	struct launch launch;
+	struct link waiting;           /* preload_request, without .asked */
+	struct preload_request *asked; /* the process has it; NULL: none, or it was cancelled */
+	bool is_asked;                 /* the process owes an answer */
+	struct buf last;               /* preload_last_line */
+
+	pid_t pid; /* 0: none runs; then the rest has no meaning */
+	struct stray_life life;
+	bool has_forked;
+	mtime began;
+	int socket; /* its stdin */
+	ev_io answered;
+	int start; /* the start pipe of spawn.h; -1: the program runs */
+	ev_io started;
+	struct worker_log logs[STREAM_COUNT];
+};
+
+static struct log_origin origin_of(const struct preload *preload)
+{
+	return (struct log_origin){
+		.pool = preload->launch.config->pool, .slot = -1, .pid = (int)preload->pid};
+}
+
+static void answer(struct preload_request *request, pid_t pid, const struct exit_info *failure)
+{
+	list_remove(&request->link);
+	request->on_answer(request->ctx, pid, failure);
+}
+
+/* The process owes no answer any more. */
+static struct preload_request *take_asked(struct preload *preload)
+{
+	struct preload_request *request = preload->asked;
+	preload->asked = NULL;
+	preload->is_asked = false;
+	return request;
+}
+
+static void fail_asked(struct preload *preload, const struct exit_info *failure)
+{
+	struct preload_request *request = take_asked(preload);
+	if (request)
+		answer(request, 0, failure);
+}
+
+/* Those that wait now; on_answer may not add any. */
+static void fail_waiting(struct preload *preload, const struct exit_info *failure)
+{
+	struct link *link;
+	while ((link = list_first(&preload->waiting)))
+		answer(CONTAINER_OF(link, struct preload_request, link), 0, failure);
+}
+
+/* ---------- requests go out ---------- */
+
+static bool send_streams(int socket, struct text lines, const int streams[CHILD_STREAMS])
+{
+	union {
+		char bytes[CMSG_SPACE(CHILD_STREAMS * sizeof(int))];
+		struct cmsghdr aligned;
+	} control = {0};
+	struct iovec part = {(char *)lines.ptr, lines.len};
+	struct msghdr message = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof control.bytes};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(CHILD_STREAMS * sizeof(int));
+	memcpy(CMSG_DATA(header), streams, CHILD_STREAMS * sizeof(int));
+	return sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
+}
+
+/* What differs between the workers of a pool, as worker_environment.h has it. */
+static bool send_request(struct preload *preload, const struct preload_request *request)
+{
+	char mark[MARK_SIZE], lines[MARK_SIZE + 64];
+	mark_write(mark, strays_run(preload->launch.strays), request->life);
+	int len = snprintf(lines, sizeof lines, "WPOOL_SLOT=%u\nWPOOL_WORKERS=%u\n%s\n",
+		(unsigned)request->slot, (unsigned)preload->launch.config->workers, mark);
+	return send_streams(preload->socket, text_of(lines, (size_t)len), request->pipes->theirs);
+}
+
+/* Give the process the next request if it has none. A process that has gone is noticed by its exit. */
+static void ask_next(struct preload *preload)
+{
+	struct link *link;
+	while (preload->pid && !preload->is_asked && (link = list_first(&preload->waiting))) {
+		struct preload_request *request = CONTAINER_OF(link, struct preload_request, link);
+		if (send_request(preload, request) || errno == EPIPE) {
+			list_remove(link);
+			preload->asked = request;
+			preload->is_asked = true;
+		} else {
+			struct exit_info failure = {EXIT_NOT_STARTED, errno, "preload"};
+			answer(request, 0, &failure);
+		}
+	}
+}
+
+/* ---------- the end of the process ---------- */
+
+static void close_process(struct preload *preload)
+{
+	strays_end(preload->launch.strays, &preload->life);
+	ev_io_stop(preload->loop, &preload->answered);
+	ev_io_stop(preload->loop, &preload->started);
+	descriptor_close(&preload->socket);
+	descriptor_close(&preload->start);
+	for (int stream = 0; stream < STREAM_COUNT; stream++) {
+		worker_log_close(&preload->logs[stream]);
+		lines_release(&preload->logs[stream].lines);
+	}
+	preload->pid = 0;
+}
+
+static void kill_process(struct preload *preload)
+{
+	if (preload->pid)
+		spawn_signal(preload->pid, SIGKILL);
+}
+
+/* Kill it without waiting for its end. */
+static void abandon(struct preload *preload)
+{
+	if (!preload->pid)
+		return;
+	kill_process(preload);
+	reaper_forget(preload->launch.reaper, preload->pid);
+	guard_remove(preload->launch.guard, preload->pid);
+	close_process(preload);
+}
+
+static void keep_last_line(struct preload *preload)
+{
+	struct text line = lines_last(&preload->logs[STREAM_ERROR].lines);
+	buf_clear(&preload->last);
+	if (!preload->has_forked)
+		buf_append_text(&preload->last, line);
+	preload->last.failed = false;
+}
+
+static void log_end(const struct preload *preload, const struct exit_info *exit)
+{
+	const char *next = preload->has_forked ? "it is started again"
+					       : "it forked no worker, so none can be started";
+	if (exit->kind == EXIT_NOT_STARTED)
+		log_line(LOG_WARN, origin_of(preload), "the preloaded process cannot be started: %s: %s",
+			exit->stage, strerror(exit->number));
+	else
+		log_line(LOG_WARN, origin_of(preload), "the preloaded process ended with %s %d: %s",
+			exit->kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit->number, next);
+}
+
+static void start(struct preload *preload);
+
+static void on_exit_of_preload(void *ctx, pid_t pid, struct exit_info exit)
+{
+	struct preload *preload = ctx;
+	struct exit_info failure = {EXIT_NOT_STARTED, ESRCH, "preload"};
+	struct exit_info stage;
+	kill(-pid, SIGKILL); /* the rest of its group, before the number can be another's */
+	guard_remove(preload->launch.guard, pid);
+	if (preload->start >= 0 && spawn_outcome(preload->start, &stage) == SPAWN_FAILED)
+		exit = failure = stage;
+	for (int stream = 0; stream < STREAM_COUNT; stream++)
+		worker_log_read_last(&preload->logs[stream]);
+	log_end(preload, &exit);
+	keep_last_line(preload);
+	bool has_forked = preload->has_forked;
+	close_process(preload);
+	fail_asked(preload, &failure);
+	if (has_forked)
+		start(preload);
+	else
+		fail_waiting(preload, &failure);
+}
+
+/* ---------- answers come in ---------- */
+
+/* 0: the text is no pid. */
+static pid_t read_pid(const char *text)
+{
+	char *end;
+	if (*text < '1' || *text > '9')
+		return 0;
+	long number = strtol(text, &end, 10);
+	return *end || number > INT32_MAX ? 0 : (pid_t)number;
+}
+
+/* NULL: the process is a worker that was forked as the protocol says. */
+static const char *why_no_worker(struct preload *preload, pid_t pid)
+{
+	const struct rights *owner = workers_owner(preload->launch.config);
+	struct proc_stat stat;
+	uid_t user;
+	if (!proc_stat_read(pid, &stat) || stat.parent != getpid())
+		return "it has ended, or is no child of wpool: a worker is forked by a process that "
+		       "was forked for it and has ended";
+	if (getsid(pid) != pid)
+		return "it does not lead a session";
+	if (!proc_stat_real_user(pid, &user) || user != (owner ? owner->uid : getuid()))
+		return "it has another user";
+	strays_adopt(preload->launch.strays, pid);
+	return reaper_knows(preload->launch.reaper, pid) ? "wpool knows it already" : NULL;
+}
+
+static void log_first_fork(struct preload *preload)
+{
+	if (!preload->has_forked)
+		log_line(LOG_INFO, origin_of(preload),
+			"the preloaded process forked its first worker, %.1f s after its start",
+			(double)(clock_now() - preload->began) / MTIME_SECOND);
+	preload->has_forked = true;
+}
+
+static void handle_pid(struct preload *preload, pid_t pid)
+{
+	static const struct exit_info failure = {EXIT_NOT_STARTED, EPROTO, "preload"};
+	const char *reason = why_no_worker(preload, pid);
+	if (reason) {
+		log_line(LOG_WARN, origin_of(preload),
+			"the preloaded process answered %d, which is no worker: %s", (int)pid, reason);
+		fail_asked(preload, &failure);
+		return;
+	}
+	log_first_fork(preload);
+	struct preload_request *request = take_asked(preload);
+	if (request)
+		answer(request, pid, NULL);
+	else
+		kill(pid, SIGKILL); /* it was cancelled */
+}
+
+static void handle_answer(struct preload *preload, const char *text)
+{
+	static const struct exit_info failure = {EXIT_NOT_STARTED, ECANCELED, "preload"};
+	pid_t pid = read_pid(text);
+	if (!preload->is_asked) {
+		log_line(LOG_WARN, origin_of(preload),
+			"the preloaded process answered without a request: killing it");
+		kill_process(preload);
+	} else if (pid) {
+		handle_pid(preload, pid);
+	} else {
+		log_line(LOG_WARN, origin_of(preload), "the preloaded process cannot fork: %s", text);
+		fail_asked(preload, &failure);
+	}
+	ask_next(preload);
+}
+
+static void on_answered(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct preload *preload = io->data;
+	char text[ANSWER_SIZE];
+	loop_keep_watching(loop, io, events);
+	ssize_t n = recv(preload->socket, text, sizeof text - 1, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0) {
+		text[n] = '\0';
+		handle_answer(preload, text);
+		return;
+	}
+	/* Its end follows, if it did not only close the socket. */
+	ev_io_stop(loop, io);
+	kill_process(preload);
+}
+
+/* ---------- the start ---------- */
+
+static void on_started(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct preload *preload = io->data;
+	struct exit_info failure;
+	loop_keep_watching(loop, io, events);
+	enum spawn_outcome outcome = spawn_outcome(preload->start, &failure);
+	if (outcome == SPAWN_RUNS)
+		oom_score_raise(preload->pid);
+	/* on_exit_of_preload reads a failure. */
+	if (outcome != SPAWN_PENDING)
+		ev_io_stop(loop, io);
+	if (outcome == SPAWN_RUNS)
+		descriptor_close(&preload->start);
+}
+
+static void on_log(struct ev_loop *loop, ev_io *io, int events)
+{
+	loop_keep_watching(loop, io, events);
+	worker_log_read(CONTAINER_OF(io, struct worker_log, io));
+}
+
+static void watch(struct preload *preload, ev_io *io,
+	void (*on_event)(struct ev_loop *, ev_io *, int), int fd)
+{
+	ev_io_init(io, on_event, fd, EV_READ);
+	io->data = preload;
+	ev_io_start(preload->loop, io);
+}
+
+static void open_log(struct preload *preload, enum worker_stream stream, int fd)
+{
+	struct worker_log *log = &preload->logs[stream];
+	struct log_origin origin = origin_of(preload);
+	origin.stream = stream == STREAM_OUTPUT ? "stdout" : "stderr";
+	lines_init(&log->lines, origin, preload->gate, stream == STREAM_ERROR);
+	worker_log_open(log, fd);
+	watch(preload, &log->io, on_log, fd);
+}
+
+/* Start the process, and give it the first request; or fail all. */
+static void start(struct preload *preload)
+{
+	struct spawned child;
+	struct exit_info failure;
+	assert(!preload->pid);
+	if (!launch_preload(&preload->launch, &child, &failure)) {
+		log_end(preload, &failure);
+		strays_end(preload->launch.strays, &preload->life);
+		fail_waiting(preload, &failure);
+		return;
+	}
+	preload->pid = child.pid;
+	preload->socket = child.control;
+	preload->start = child.start;
+	preload->has_forked = false;
+	preload->began = clock_now();
+	watch(preload, &preload->answered, on_answered, child.control);
+	watch(preload, &preload->started, on_started, child.start);
+	open_log(preload, STREAM_OUTPUT, child.output);
+	open_log(preload, STREAM_ERROR, child.error);
+	log_line(LOG_INFO, origin_of(preload), "the preloaded process was started: %s",
+		preload->launch.config->command[0]);
+	ask_next(preload);
+}
+
+/* ---------- requests of the workers ---------- */
+
+struct preload *preload_new(struct ev_loop *loop, const struct launch *launch, struct log_gate *gate)
+{
+	struct preload *preload = calloc(1, sizeof *preload);
+	if (!preload)
+		return NULL;
+	preload->loop = loop;
+	preload->gate = gate;
+	preload->launch = *launch;
+	preload->launch.life = &preload->life;
+	preload->launch.on_exit = on_exit_of_preload;
+	preload->launch.ctx = preload;
+	preload->socket = preload->start = -1;
+	list_init(&preload->waiting);
+	buf_init(&preload->last, LINES_LAST_MAX);
+	for (int stream = 0; stream < STREAM_COUNT; stream++)
+		worker_log_init(&preload->logs[stream], loop);
+	return preload;
+}
+
+void preload_free(struct preload *preload)
+{
+	if (!preload)
+		return;
+	abandon(preload);
+	buf_release(&preload->last);
+	free(preload);
+}
+
+void preload_fork(struct preload *preload, struct preload_request *request)
+{
+	list_append(&preload->waiting, &request->link);
+	if (preload->pid)
+		ask_next(preload);
+	else
+		start(preload);
+}
+
+void preload_cancel(struct preload *preload, struct preload_request *request, bool is_overdue)
+{
+	bool is_stuck = is_overdue && (request == preload->asked || !preload->asked);
+	list_remove(&request->link);
+	if (request == preload->asked)
+		preload->asked = NULL; /* the answer is still owed */
+	if (!is_stuck || !preload->pid)
+		return;
+	log_line(LOG_WARN, origin_of(preload),
+		"the preloaded process forked no worker within limits.boot: killing it");
+	kill_process(preload);
+}
+
+void preload_renew(struct preload *preload)
+{
+	static const struct exit_info failure = {EXIT_NOT_STARTED, ECANCELED, "preload"};
+	abandon(preload);
+	fail_asked(preload, &failure);
+	if (list_first(&preload->waiting))
+		start(preload);
+}
+
+struct text preload_last_line(const struct preload *preload)
+{
+	return buf_text(&preload->last);
+}

@@ -1,0 +1,44 @@
+/* A pool's preloaded process: it loads what is heavy once and forks the workers, which share its
+ * memory (worker-sdk/PROTOCOL.md, section 17). Layer: worker. It is started for the first request,
+ * and again when it ends after it has forked a worker; if it ends before, all requests fail, and the
+ * next one starts it. It handles one request at a time; the others wait here. Never blocks. */
+#ifndef WORKER_PRELOAD_H
+#define WORKER_PRELOAD_H
+
+#include "process/child_pipes.h"
+#include "worker/launch.h"
+#include "worker/log_gate.h"
+
+struct preload;
+
+/* pid: a child of ours in a session of its own, of the pool's user, that waits for its first control
+ * line. failure: NULL, or why there is none; then pid is 0. Never called from within the pool. */
+typedef void preload_on_answer(void *ctx, pid_t, const struct exit_info *failure);
+
+/* Part of its owner, who may free it after the answer or preload_cancel. */
+struct preload_request {
+	struct link link;
+	uint16_t slot;
+	uint64_t life;                   /* of the worker, for its mark */
+	const struct child_pipes *pipes; /* borrowed until then */
+	preload_on_answer *on_answer;
+	void *ctx;
+};
+
+/* launch: what it is started with; of its members only config, reaper, guard and strays are used,
+ * and borrowed until preload_free. NULL: out of memory. */
+struct preload *preload_new(struct ev_loop *, const struct launch *, struct log_gate *);
+/* Kill it. There is no request any more. */
+void preload_free(struct preload *);
+/* The answer comes later, or at once if the process cannot be started. */
+void preload_fork(struct preload *, struct preload_request *);
+/* A request is not wanted any more; what is forked for it is killed. is_overdue: the worker should
+ * have been ready by now: if the process has this request, it is killed and replaced. */
+void preload_cancel(struct preload *, struct preload_request *, bool is_overdue);
+/* Replace the process, whose program and files may have changed. A request that it has fails. */
+void preload_renew(struct preload *);
+/* The last line that the latest process to end wrote to stderr, if it forked no worker; or empty.
+ * Valid until another one ends. */
+struct text preload_last_line(const struct preload *);
+
+#endif
