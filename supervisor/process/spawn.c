@@ -80,7 +80,8 @@ static pid_t fork_child(const struct spawn_request *request, const char *program
 		.reach = request->reach,
 		.group = request->group,
 		.parent = getpid(),
-		.streams = pipes->theirs,
+		.streams = {pipes->theirs[CHILD_INPUT], pipes->theirs[CHILD_OUTPUT],
+			pipes->theirs[CHILD_ERROR]},
 		.start = start,
 	};
 	sigset_t all, before;

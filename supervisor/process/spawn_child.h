@@ -44,7 +44,7 @@ struct spawn_plan {
 	atomic_int *group;                /* set to the pid; or NULL */
 	int cgroup_error;                 /* errno of entering the control group; 0: it need not */
 	pid_t parent;
-	const int *streams; /* three, which become 0, 1, 2; all are above 2 */
+	int streams[3]; /* become 0, 1, 2; all are above 2 */
 	int start;      /* the failure is written here */
 };
 

@@ -35,8 +35,9 @@ struct preload {
 	mtime began;
 	int socket; /* its stdin */
 	ev_io answered;
-	int start; /* the start pipe of spawn.h; -1: the program runs */
+	int start; /* the start pipe of spawn.h; -1: it was read */
 	ev_io started;
+	struct exit_info failed_start; /* as read from it; EXIT_NONE: none */
 	struct worker_log logs[STREAM_COUNT];
 };
 
@@ -180,15 +181,29 @@ static void log_end(const struct preload *preload, const struct exit_info *exit)
 
 static void start(struct preload *preload);
 
+/* The start pipe ends with its exec, or has the failure. */
+static void read_start(struct preload *preload)
+{
+	enum spawn_outcome outcome =
+		preload->start >= 0 ? spawn_outcome(preload->start, &preload->failed_start)
+				    : SPAWN_PENDING;
+	if (outcome == SPAWN_PENDING)
+		return;
+	ev_io_stop(preload->loop, &preload->started);
+	descriptor_close(&preload->start);
+	if (outcome == SPAWN_RUNS)
+		oom_score_raise(preload->pid);
+}
+
 static void on_exit_of_preload(void *ctx, pid_t pid, struct exit_info exit)
 {
 	struct preload *preload = ctx;
 	struct exit_info failure = {EXIT_NOT_STARTED, ESRCH, "preload"};
-	struct exit_info stage;
 	kill(-pid, SIGKILL); /* the rest of its group, before the number can be another's */
 	guard_remove(preload->launch.guard, pid);
-	if (preload->start >= 0 && spawn_outcome(preload->start, &stage) == SPAWN_FAILED)
-		exit = failure = stage;
+	read_start(preload); /* either may come first */
+	if (preload->failed_start.kind != EXIT_NONE)
+		exit = failure = preload->failed_start;
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		worker_log_read_last(&preload->logs[stream]);
 	log_end(preload, &exit);
@@ -297,17 +312,8 @@ static void on_answered(struct ev_loop *loop, ev_io *io, int events)
 
 static void on_started(struct ev_loop *loop, ev_io *io, int events)
 {
-	struct preload *preload = io->data;
-	struct exit_info failure;
 	loop_keep_watching(loop, io, events);
-	enum spawn_outcome outcome = spawn_outcome(preload->start, &failure);
-	if (outcome == SPAWN_RUNS)
-		oom_score_raise(preload->pid);
-	/* on_exit_of_preload reads a failure. */
-	if (outcome != SPAWN_PENDING)
-		ev_io_stop(loop, io);
-	if (outcome == SPAWN_RUNS)
-		descriptor_close(&preload->start);
+	read_start(io->data);
 }
 
 static void on_log(struct ev_loop *loop, ev_io *io, int events)
@@ -350,6 +356,7 @@ static void start(struct preload *preload)
 	preload->socket = child.control;
 	preload->start = child.start;
 	preload->has_forked = false;
+	preload->failed_start.kind = EXIT_NONE;
 	preload->began = clock_now();
 	watch(preload, &preload->answered, on_answered, child.control);
 	watch(preload, &preload->started, on_started, child.start);

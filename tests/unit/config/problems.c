@@ -12,7 +12,7 @@ struct problem_case {
 
 #define POOL_KEYS "name, queue, " SHARED_KEYS
 #define SHARED_KEYS                                                                                                                               \
-	"command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "                                                    \
+	"command, preload, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "                                                    \
 	"prefetch, pipeline, concurrency, throttle, pipe_wait, pipe, declare, queue_arguments, bindings, body, headers, properties, unroutable, " \
 	"reply_queues, max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry, session"
 

@@ -1,0 +1,397 @@
+/* Workers that a preloaded process forks: alike to executed ones, in every form of pipe; and
+ * preloaded processes that break what worker-sdk/PROTOCOL.md, section 17, asks of them. */
+#include "unit/support/process/child.h"
+#include "unit/support/worker/workers_rig.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---------- the preloaded process: this program again ---------- */
+
+static const char *const names[] = {"WPOOL_SLOT", "WPOOL_WORKERS", "WPOOL_WORKER"};
+
+/* Receive a request: its lines, which become variables, and three descriptors. False: end of file. */
+static bool receive(int streams[3])
+{
+	char lines[500], *rest = lines, *line;
+	union {
+		char bytes[CMSG_SPACE(3 * sizeof(int))];
+		struct cmsghdr aligned;
+	} control;
+	struct iovec part = {lines, sizeof lines - 1};
+	struct msghdr message = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof control.bytes};
+	ssize_t n = recvmsg(0, &message, 0);
+	if (n <= 0)
+		return false;
+	lines[n] = '\0';
+	for (int i = 0; (line = strsep(&rest, "\n")) && *line; i++) {
+		size_t len = strcspn(line, "=");
+		if (i > 2 || strlen(names[i]) != len || strncmp(line, names[i], len) != 0)
+			exit(91);
+		line[len] = '\0';
+		setenv(line, line + len + 1, 1);
+	}
+	memcpy(streams, CMSG_DATA(CMSG_FIRSTHDR(&message)), 3 * sizeof(int));
+	return true;
+}
+
+/* Its pid is told by itself, so that it leads its session by then. */
+static _Noreturn void be_worker(const char *form, const int streams[3], bool leads, int up)
+{
+	pid_t pid = getpid();
+	if (leads)
+		setsid();
+	if (write(up, &pid, sizeof pid) != sizeof pid)
+		exit(95);
+	for (int i = 0; i < 3; i++) {
+		dup2(streams[i], i);
+		close(streams[i]);
+	}
+	unsetenv("WPOOL_PRELOAD");
+	fprintf(stderr, "slot %s of %s\n", getenv(names[0]), getenv(names[1]));
+	exit(child_run(form, "echo"));
+}
+
+static pid_t fork_twice(const char *form, const int streams[3], bool leads)
+{
+	int ends[2];
+	pid_t pid = 0;
+	if (pipe(ends) < 0)
+		exit(92);
+	pid_t middle = fork();
+	if (middle == 0) {
+		if (fork() == 0)
+			be_worker(form, streams, leads, ends[1]);
+		_exit(0);
+	}
+	if (read(ends[0], &pid, sizeof pid) != sizeof pid)
+		exit(93);
+	waitpid(middle, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+	return pid;
+}
+
+static void send_text(const char *text)
+{
+	if (send(0, text, strlen(text), MSG_NOSIGNAL) < 0)
+		exit(94);
+}
+
+static void send_pid(pid_t pid)
+{
+	char digits[16];
+	snprintf(digits, sizeof digits, "%d", (int)pid);
+	send_text(digits);
+}
+
+static int preloaded_run(const char *form, const char *mode)
+{
+	int streams[3];
+	bool is_loud = strcmp(mode, "dies") == 0;
+	if (strcmp(mode, "exits") == 0)
+		return 7;
+	if (strcmp(mode, "closes") == 0)
+		close(0);
+	if (strcmp(mode, "unasked") == 0)
+		send_pid(getpid());
+	if (strcmp(mode, "closes") == 0 || strcmp(mode, "silent") == 0)
+		pause();
+	while (receive(streams)) {
+		if (is_loud) {
+			fprintf(stderr, "no model\n");
+			return 3;
+		}
+		if (strcmp(mode, "refuses") == 0)
+			send_text("the model is gone");
+		else if (strcmp(mode, "self") == 0)
+			send_pid(getpid());
+		else if (strcmp(mode, "parent") == 0)
+			send_pid(getppid());
+		else if (strcmp(mode, "digits") == 0)
+			send_text("12x");
+		else if (strcmp(mode, "large") == 0)
+			send_text("99999999999999999999");
+		else if (strcmp(mode, "hangs") == 0 && strcmp(getenv(names[0]), "0") != 0)
+			pause();
+		else
+			send_pid(fork_twice(form, streams, strcmp(mode, "sessionless") != 0));
+		for (int i = 0; i < 3; i++)
+			close(streams[i]);
+		if (strcmp(mode, "once") == 0)
+			return 5;
+	}
+	return 0;
+}
+
+/* ---------- the tests ---------- */
+
+static const enum pipe_form forms[] = {PIPE_PATH, PIPE_FIFO, PIPE_COREFX};
+
+static void open_rig(struct workers_rig *rig, enum pipe_form form, const char *mode, uint16_t workers)
+{
+	workers_rig_open(rig, form, mode, workers);
+	rig->config.is_preloaded = true;
+}
+
+static void start(struct workers_rig *rig, const char *mode, uint16_t workers)
+{
+	open_rig(rig, PIPE_PATH, mode, workers);
+	for (uint16_t slot = 0; slot < workers; slot++)
+		workers_request(rig->workers, slot, 1, SLOT_SPAWN);
+}
+
+static void expect_logged(struct workers_rig *rig, const char *text)
+{
+	ck_assert_msg(strstr(workers_rig_log(rig), text) != NULL, "'%s' is not in:\n%s", text,
+		workers_rig_log(rig));
+}
+
+static size_t count_logged(struct workers_rig *rig, const char *text)
+{
+	size_t count = 0;
+	for (const char *at = workers_rig_log(rig); (at = strstr(at, text)); at++)
+		count++;
+	return count;
+}
+
+static void await_logged(struct workers_rig *rig, const char *text)
+{
+	while (!strstr(workers_rig_log(rig), text))
+		workers_rig_turn(rig);
+}
+
+static void expect_not_forked(struct workers_rig *rig, int error)
+{
+	const struct event *gone = workers_rig_expect(rig, SLOT_GONE);
+	ck_assert_int_eq(gone->slot.exit.kind, EXIT_NOT_STARTED);
+	ck_assert_str_eq(gone->slot.exit.stage, "preload");
+	ck_assert_int_eq(gone->slot.exit.number, error);
+}
+
+START_TEST(forked_workers_work_and_quit)
+{
+	enum { COUNT = 5 };
+	struct workers_rig rig;
+	open_rig(&rig, forms[_i], "good", COUNT);
+	for (uint16_t slot = 0; slot < COUNT; slot++)
+		workers_request(rig.workers, slot, 1, SLOT_SPAWN);
+	for (int i = 0; i < COUNT; i++) {
+		uint16_t slot = workers_rig_expect(&rig, SLOT_READY)->slot.slot;
+		pid_t pid = workers_pid(rig.workers, slot, 1);
+		ck_assert_int_eq(getsid(pid), pid);
+	}
+	for (uint16_t slot = 0; slot < COUNT; slot++) {
+		ck_assert_int_eq(workers_rig_send(&rig, slot, 1000), SEND_OK);
+		workers_rig_expect_status(&rig, STATUS_DONE);
+	}
+	for (uint16_t slot = 0; slot < COUNT; slot++) {
+		workers_request(rig.workers, slot, 1, SLOT_QUIT);
+		workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
+	}
+	expect_logged(&rig, "slot 0 of 5");
+	expect_logged(&rig, "slot 4 of 5");
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 1);
+	ck_assert_uint_eq(count_logged(&rig, "forked its first worker"), 1);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* A crash of a worker costs a fork. */
+START_TEST(a_killed_worker_is_forked_again)
+{
+	struct workers_rig rig;
+	start(&rig, "good", 1);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_request(rig.workers, 0, 1, SLOT_KILL);
+	const struct event *event;
+	do
+		event = &rig.pool->events[workers_rig_next(&rig)];
+	while (event->kind == SLOT_WRITABLE); /* its pipe may end before it */
+	ck_assert_int_eq(event->kind, SLOT_GONE);
+	ck_assert_int_eq(event->slot.exit.number, SIGKILL);
+	workers_request(rig.workers, 0, 2, SLOT_SPAWN);
+	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.life, 2);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 1);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* Each start fails with the reason, and none hangs. */
+START_TEST(bad_answers_fail_the_start)
+{
+	static const struct {
+		const char *mode;
+		int error;
+		const char *log, *words;
+	} cases[] = {
+		{"dies", ESRCH, "ended with exit status 3: it forked no worker", "no model"},
+		{"exits", ESRCH, "ended with exit status 7: it forked no worker", ""},
+		{"closes", ESRCH, "ended with signal 9", ""},
+		{"unasked", ESRCH, NULL, ""},
+		{"refuses", ECANCELED, "the preloaded process cannot fork: the model is gone", ""},
+		{"digits", ECANCELED, "the preloaded process cannot fork: 12x", ""},
+		{"large", ECANCELED, "cannot fork: 99999999999999999999", ""},
+		{"self", EPROTO, "which is no worker: wpool knows it already", ""},
+		{"parent", EPROTO, "is no child of wpool", ""},
+		{"sessionless", EPROTO, "it does not lead a session", ""},
+	};
+	struct workers_rig rig;
+	start(&rig, cases[_i].mode, 1);
+	for (uint32_t life = 1; life <= 3; life++) {
+		if (strcmp(cases[_i].mode, "unasked") == 0)
+			ck_assert_int_eq(workers_rig_expect(&rig, SLOT_GONE)->slot.exit.kind,
+				EXIT_NOT_STARTED);
+		else
+			expect_not_forked(&rig, cases[_i].error);
+		ck_assert_str_eq(rig.pool->words, cases[_i].words);
+		workers_request(rig.workers, 0, life + 1, SLOT_SPAWN);
+	}
+	if (cases[_i].log)
+		expect_logged(&rig, cases[_i].log);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_missing_program_fails_all)
+{
+	struct workers_rig rig;
+	open_rig(&rig, PIPE_PATH, "good", 3);
+	rig.command[0] = (char *)"/nowhere/at/all";
+	for (uint16_t slot = 0; slot < 3; slot++)
+		workers_request(rig.workers, slot, 1, SLOT_SPAWN);
+	for (int i = 0; i < 3; i++) {
+		const struct event *gone = workers_rig_expect(&rig, SLOT_GONE);
+		ck_assert_str_eq(gone->slot.exit.stage, "exec");
+		ck_assert_int_eq(gone->slot.exit.number, ENOENT);
+	}
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* It is started again for those that wait; the one that was with it fails. */
+START_TEST(one_that_ends_after_a_fork_is_replaced)
+{
+	struct workers_rig rig;
+	unsigned ready = 0, gone = 0;
+	start(&rig, "once", 4);
+	while (ready + gone < 4) {
+		const struct event *event = &rig.pool->events[workers_rig_next(&rig)];
+		ready += event->kind == SLOT_READY;
+		gone += event->kind == SLOT_GONE;
+	}
+	ck_assert_uint_ge(ready, 2);
+	ck_assert_uint_ge(count_logged(&rig, "the preloaded process was started"), 2);
+	expect_logged(&rig, "ended with exit status 5: it is started again");
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* Killed at its boot limit, a worker that was never forked takes the process with it. */
+START_TEST(one_that_hangs_is_killed_and_replaced)
+{
+	struct workers_rig rig;
+	start(&rig, "hangs", 2);
+	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.slot, 0);
+	workers_request(rig.workers, 1, 1, SLOT_KILL);
+	expect_not_forked(&rig, ECANCELED);
+	await_logged(&rig, "ended with signal 9: it is started again");
+	expect_logged(&rig, "forked no worker within limits.boot");
+	workers_request(rig.workers, 0, 1, SLOT_QUIT);
+	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
+	workers_request(rig.workers, 0, 2, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* Before it was forked at all, or while it is. What comes of it is killed, and no later worker gets
+ * its pipe. */
+START_TEST(a_worker_can_be_asked_to_quit_before_it_is_forked)
+{
+	struct workers_rig rig;
+	start(&rig, "good", 2);
+	workers_request(rig.workers, 0, 1, SLOT_QUIT);
+	workers_request(rig.workers, 1, 1, SLOT_QUIT);
+	expect_not_forked(&rig, ECANCELED);
+	expect_not_forked(&rig, ECANCELED);
+	workers_request(rig.workers, 1, 2, SLOT_SPAWN);
+	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.slot, 1);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 1);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* Workers that it has forked live on. */
+START_TEST(renewal_replaces_the_process_only)
+{
+	struct workers_rig rig;
+	start(&rig, "good", 2);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_renew_preload(rig.workers);
+	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
+	workers_rig_expect_status(&rig, STATUS_DONE);
+	workers_request(rig.workers, 1, 1, SLOT_QUIT);
+	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
+	workers_request(rig.workers, 1, 2, SLOT_SPAWN);
+	workers_renew_preload(rig.workers); /* the request that it has fails */
+	expect_not_forked(&rig, ECANCELED);
+	workers_request(rig.workers, 1, 3, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 3);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* As after a reload. */
+START_TEST(a_pool_may_change_to_a_command_and_back)
+{
+	struct workers_rig rig;
+	start(&rig, "good", 1);
+	workers_rig_expect(&rig, SLOT_READY);
+	for (uint32_t life = 2; life <= 5; life++) {
+		rig.config.is_preloaded = !rig.config.is_preloaded;
+		rig.command[2] = (char *)(rig.config.is_preloaded ? "good" : "echo");
+		workers_renew_preload(rig.workers);
+		workers_request(rig.workers, 0, life - 1, SLOT_QUIT);
+		workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
+		workers_request(rig.workers, 0, life, SLOT_SPAWN);
+		workers_rig_expect(&rig, SLOT_READY);
+	}
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 3);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("worker/preload");
+	TCase *loops = tcase_create("loops");
+	tcase_add_loop_test(loops, forked_workers_work_and_quit, 0, 3);
+	tcase_add_loop_test(loops, bad_answers_fail_the_start, 0, 10);
+	suite_add_tcase(s, loops);
+	UNIT_CASE(s, "one", a_killed_worker_is_forked_again, a_missing_program_fails_all,
+		one_that_ends_after_a_fork_is_replaced, one_that_hangs_is_killed_and_replaced,
+		a_worker_can_be_asked_to_quit_before_it_is_forked,
+		renewal_replaces_the_process_only, a_pool_may_change_to_a_command_and_back);
+	return s;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && getenv("WPOOL_PRELOAD"))
+		return preloaded_run(argv[1], argv[2]);
+	if (argc == 3)
+		return child_run(argv[1], argv[2]);
+	setenv("CK_DEFAULT_TIMEOUT", "60", 0);
+	return unit_run(suite());
+}
