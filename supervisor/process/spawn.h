@@ -7,7 +7,8 @@
  *  3. It gets .rights in this order: priority, limits, keyring, capabilities, groups, group, user,
  *     no_new_privs. If a step fails, the child ends; it never runs with more rights.
  *  4. It has three descriptors: 0 is a pipe from us or a socket, 1 and 2 are pipes to us
- *     (process/child_pipes.h). Everything else is closed by its exec. Its folder and environment are those given.
+ *     (process/child_pipes.h). Everything else is closed by its exec. Its folder and environment
+ * are those given.
  *  5. A step that fails in the child comes back as {stage, errno} through the start pipe, which the
  *     exec closes: end of file there means that the program runs.
  *  6. On success the caller owns the four descriptors (non-blocking, close-on-exec) and the pid,

@@ -3,10 +3,10 @@
  * (process/cgroups.h). For the others the supervisor is the parent of every orphan below it, and
  * kills those with the mark (process/mark.h) of a worker that has ended, then what they leave. A
  * stray of a worker that lives is not killed.
- * An orphan with neither group nor the mark of one worker is logged, and killed when no worker lives
- * that was there before it: then its worker is over. It stays where it may be of no worker: if wpool
- * had children at its start (a program became wpool by exec), or is PID 1 (docker exec leaves it
- * orphans). */
+ * An orphan with neither group nor the mark of one worker is logged, and killed when no worker
+ * lives that was there before it: then its worker is over. It stays where it may be of no worker:
+ * if wpool had children at its start (a program became wpool by exec), or is PID 1 (docker exec
+ * leaves it orphans). */
 #ifndef PROCESS_STRAYS_H
 #define PROCESS_STRAYS_H
 
@@ -41,8 +41,8 @@ void strays_begin(struct strays *, struct stray_life *);
 int strays_open_group(struct strays *, const struct stray_life *, const struct cgroup_limits *);
 /* Move a process that another one forked into its control group. True also where there are none.
  * False: see errno. */
-bool strays_enter_group(struct strays *, const struct stray_life *, const struct cgroup_limits *,
-	pid_t) MUST_CHECK;
+bool strays_enter_group(
+	struct strays *, const struct stray_life *, const struct cgroup_limits *, pid_t) MUST_CHECK;
 /* An orphan is a worker, forked by a preloaded process: its life decides about it. */
 void strays_adopt(struct strays *, pid_t);
 /* Before strays_end: the kernel killed it because it was over its group's limit of memory. */

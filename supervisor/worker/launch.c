@@ -16,8 +16,8 @@ static bool fail(struct exit_info *ret_failure, int number, const char *stage)
 	return false;
 }
 
-/* Use the present configuration, which may differ from that of the previous life. file: of its pipe;
- * NULL: it is the preloaded process, which has none. */
+/* Use the present configuration, which may differ from that of the previous life. file: of its
+ * pipe; NULL: it is the preloaded process, which has none. */
 static bool spawn(const struct launch *launch, const char *file, struct spawned *ret,
 	struct exit_info *ret_failure)
 {

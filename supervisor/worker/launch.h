@@ -31,13 +31,13 @@ bool launch_prepare(const struct launch *, struct exit_info *ret_failure) MUST_C
  * write. False: *ret_failure is set, no process runs, the pipe may be open and the life begun. */
 bool launch_worker(
 	const struct launch *, struct spawned *ret, struct exit_info *ret_failure) MUST_CHECK;
-/* Begin the life of the pool's preloaded process, and execute it; slot, pipe and rundir are not used.
- * ret->control is its request socket. False: *ret_failure is set, no process runs, the life has
- * begun. */
+/* Begin the life of the pool's preloaded process, and execute it; slot, pipe and rundir are not
+ * used. ret->control is its request socket. False: *ret_failure is set, no process runs, the life
+ * has begun. */
 bool launch_preload(
 	const struct launch *, struct spawned *ret, struct exit_info *ret_failure) MUST_CHECK;
-/* After launch_prepare: a preloaded process has forked this child of ours, which waits for its first
- * control line. False: *ret_failure is set, and the child is killed. */
+/* After launch_prepare: a preloaded process has forked this child of ours, which waits for its
+ * first control line. False: *ret_failure is set, and the child is killed. */
 bool launch_adopt(const struct launch *, pid_t, struct exit_info *ret_failure) MUST_CHECK;
 
 #endif

@@ -108,7 +108,8 @@ static bool send_request(struct preload *preload, const struct preload_request *
 	return send_streams(preload->socket, text_of(lines, (size_t)len), request->pipes->theirs);
 }
 
-/* Give the process the next request if it has none. A process that has gone is noticed by its exit. */
+/* Give the process the next request if it has none. A process that has gone is noticed by its exit.
+ */
 static void ask_next(struct preload *preload)
 {
 	struct link *link;
@@ -172,11 +173,13 @@ static void log_end(const struct preload *preload, const struct exit_info *exit)
 	const char *next = preload->has_forked ? "it is started again"
 					       : "it forked no worker, so none can be started";
 	if (exit->kind == EXIT_NOT_STARTED)
-		log_line(LOG_WARN, origin_of(preload), "the preloaded process cannot be started: %s: %s",
-			exit->stage, strerror(exit->number));
+		log_line(LOG_WARN, origin_of(preload),
+			"the preloaded process cannot be started: %s: %s", exit->stage,
+			strerror(exit->number));
 	else
 		log_line(LOG_WARN, origin_of(preload), "the preloaded process ended with %s %d: %s",
-			exit->kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit->number, next);
+			exit->kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit->number,
+			next);
 }
 
 static void start(struct preload *preload);
@@ -184,9 +187,9 @@ static void start(struct preload *preload);
 /* The start pipe ends with its exec, or has the failure. */
 static void read_start(struct preload *preload)
 {
-	enum spawn_outcome outcome =
-		preload->start >= 0 ? spawn_outcome(preload->start, &preload->failed_start)
-				    : SPAWN_PENDING;
+	enum spawn_outcome outcome = preload->start >= 0
+					     ? spawn_outcome(preload->start, &preload->failed_start)
+					     : SPAWN_PENDING;
 	if (outcome == SPAWN_PENDING)
 		return;
 	ev_io_stop(preload->loop, &preload->started);
@@ -261,7 +264,8 @@ static void handle_pid(struct preload *preload, pid_t pid)
 	const char *reason = why_no_worker(preload, pid);
 	if (reason) {
 		log_line(LOG_WARN, origin_of(preload),
-			"the preloaded process answered %d, which is no worker: %s", (int)pid, reason);
+			"the preloaded process answered %d, which is no worker: %s", (int)pid,
+			reason);
 		fail_asked(preload, &failure);
 		return;
 	}
@@ -284,7 +288,8 @@ static void handle_answer(struct preload *preload, const char *text)
 	} else if (pid) {
 		handle_pid(preload, pid);
 	} else {
-		log_line(LOG_WARN, origin_of(preload), "the preloaded process cannot fork: %s", text);
+		log_line(LOG_WARN, origin_of(preload), "the preloaded process cannot fork: %s",
+			text);
 		fail_asked(preload, &failure);
 	}
 	ask_next(preload);
@@ -369,7 +374,8 @@ static void start(struct preload *preload)
 
 /* ---------- requests of the workers ---------- */
 
-struct preload *preload_new(struct ev_loop *loop, const struct launch *launch, struct log_gate *gate)
+struct preload *preload_new(
+	struct ev_loop *loop, const struct launch *launch, struct log_gate *gate)
 {
 	struct preload *preload = calloc(1, sizeof *preload);
 	if (!preload)

@@ -1,7 +1,7 @@
 /* A pool's preloaded process: it loads what is heavy once and forks the workers, which share its
  * memory (worker-sdk/PROTOCOL.md, section 17). Layer: worker. It is started for the first request,
- * and again when it ends after it has forked a worker; if it ends before, all requests fail, and the
- * next one starts it. It handles one request at a time; the others wait here. Never blocks. */
+ * and again when it ends after it has forked a worker; if it ends before, all requests fail, and
+ * the next one starts it. It handles one request at a time; the others wait here. Never blocks. */
 #ifndef WORKER_PRELOAD_H
 #define WORKER_PRELOAD_H
 
@@ -11,8 +11,9 @@
 
 struct preload;
 
-/* pid: a child of ours in a session of its own, of the pool's user, that waits for its first control
- * line. failure: NULL, or why there is none; then pid is 0. Never called from within the pool. */
+/* pid: a child of ours in a session of its own, of the pool's user, that waits for its first
+ * control line. failure: NULL, or why there is none; then pid is 0. Never called from within the
+ * pool. */
 typedef void preload_on_answer(void *ctx, pid_t, const struct exit_info *failure);
 
 /* Part of its owner, who may free it after the answer or preload_cancel. */

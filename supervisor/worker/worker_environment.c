@@ -12,7 +12,7 @@
  * config have the names. */
 #define PLACE_ENTRIES 4
 #define PLACE_SIZE                                                                                 \
-	(sizeof "WPOOL_PRELOAD=WPOOL_WORKERS=WPOOL_CONCURRENCY=WPOOL_POOL=" +                         \
+	(sizeof "WPOOL_PRELOAD=WPOOL_WORKERS=WPOOL_CONCURRENCY=WPOOL_POOL=" +                      \
 		3 * (TEXT_DECIMAL_MAX + 1) + 1)
 
 struct list {
@@ -61,7 +61,9 @@ static bool matches(const char *pattern, const char *entry)
 
 static bool is_passed(const struct workers_config *config, const char *entry)
 {
-	if (matches(MARK_NAME, entry))
+	/* Where wpool is a worker itself, these are of another pool. */
+	if (matches(MARK_NAME, entry) || matches("WPOOL_SLOT", entry) ||
+		matches("WPOOL_PRELOAD", entry))
 		return false;
 	bool is_secret = config->secrets && secrets_has(*config->secrets, entry);
 	for (char *const *word = config->passed; word && *word; word++)
@@ -72,12 +74,11 @@ static bool is_passed(const struct workers_config *config, const char *entry)
 }
 
 /* text: of PLACE_SIZE and the length of the pool's name. */
-static void add_place(
-	struct list *list, const struct workers_config *config, int slot, char *text)
+static void add_place(struct list *list, const struct workers_config *config, int slot, char *text)
 {
 	bool is_worker = slot >= 0;
-	const char *const names[] = {is_worker ? "WPOOL_SLOT" : "WPOOL_PRELOAD", "WPOOL_WORKERS",
-		"WPOOL_CONCURRENCY"};
+	const char *const names[] = {
+		is_worker ? "WPOOL_SLOT" : "WPOOL_PRELOAD", "WPOOL_WORKERS", "WPOOL_CONCURRENCY"};
 	const unsigned numbers[] = {
 		is_worker ? (unsigned)slot : 1, config->workers, config->concurrency};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

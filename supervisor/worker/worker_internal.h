@@ -55,8 +55,8 @@ struct worker {
 	bool has_logged_stdin;   /* logged that a control line could not be written */
 	pid_t pid;               /* also after its end, until the next start; 0: none yet */
 	struct exit_info exit;
-	struct link unsent, later;     /* in the lists of struct workers */
-	struct stray_life descendants; /* the process and what it starts */
+	struct link unsent, later;      /* in the lists of struct workers */
+	struct stray_life descendants;  /* the process and what it starts */
 	struct preload_request request; /* PROCESS_ASKED, like .pipes */
 	struct child_pipes pipes;
 

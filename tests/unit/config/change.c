@@ -119,6 +119,8 @@ START_TEST(test_commands)
 		expect(POOL "}]", other, SETTING_POOL, "command");
 		expect(other, POOL "}]", SETTING_POOL, "command");
 	}
+	expect(POOL "}]", "pools: [{queue: q, name: p, preload: w}]", SETTING_POOL,
+		"command preload");
 }
 END_TEST
 

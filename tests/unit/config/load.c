@@ -201,6 +201,37 @@ START_TEST(test_defaults_for_pools)
 END_TEST
 
 /* Nothing in it, as when all its keys are commented out. */
+/* A pool's own program replaces that of defaults, of either kind. */
+START_TEST(test_one_program)
+{
+	loading_load_yaml(TEXT("defaults: {command: [w, x]}\n"
+			       "pools: [{queue: q, preload: [p, '1']}, {queue: r}]\n"),
+		NULL);
+	ck_assert_str_eq(loaded.problems, "");
+	const struct config_pool *pools = loaded.config->pools;
+	ck_assert_ptr_null(pools[0].command);
+	ck_assert_str_eq(config_pool_program(&pools[0])[1], "1");
+	ck_assert_ptr_null(pools[1].preload);
+	ck_assert_str_eq(config_pool_program(&pools[1])[1], "x");
+	loading_load_yaml(TEXT("defaults: {preload: p}\npools: [{queue: q, command: w}]\n"), NULL);
+	ck_assert_str_eq(loaded.problems, "");
+	ck_assert_ptr_null(loaded.config->pools[0].preload);
+	loading_load_yaml(
+		TEXT("defaults: {command: w, preload: p}\npools: [{queue: q}, {queue: r}]\n"),
+		NULL);
+	ck_assert_str_eq(loaded.problems,
+		"wpool.yaml:1: defaults.preload is given together with command; one of them is "
+		"needed\n");
+	loading_load_yaml(TEXT("pools: [{queue: q, preload: ['']}]\n"), NULL);
+	ck_assert_str_eq(loaded.problems,
+		"wpool.yaml:1: pools[0].preload begins with an empty text; a program is needed\n");
+	loading_load(&(struct config_flags){.queue = "q"},
+		(const char *const[]){"WORKER_PRELOAD=python3 -m app", NULL});
+	ck_assert_str_eq(loaded.problems, "");
+	ck_assert_str_eq(config_pool_program(loaded.config->pools)[2], "app");
+}
+END_TEST
+
 START_TEST(test_empty_defaults)
 {
 	loading_load_yaml(TEXT("defaults:\npools: [{queue: q, command: w}]\n"), NULL);
@@ -568,7 +599,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("config/load");
 	TCase *files = tcase_create("files");
 	static const TTest *const *const tests[] = {&test_defaults, &test_everything_set,
-		&test_drain_follows_the_slowest_pool, &test_defaults_for_pools,
+		&test_drain_follows_the_slowest_pool, &test_defaults_for_pools, &test_one_program,
 		&test_empty_defaults, &test_choices, &test_log_rates, &test_lists, &test_interrupt,
 		&test_on_soft, &test_concurrency, &test_corefx, &test_name_from_queue,
 		&test_variables, &test_environment_for_one_pool, &test_flags_win,

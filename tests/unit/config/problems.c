@@ -12,12 +12,14 @@ struct problem_case {
 
 #define POOL_KEYS "name, queue, " SHARED_KEYS
 #define SHARED_KEYS                                                                                                                               \
-	"command, preload, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "                                                    \
+	"command, preload, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "                                           \
 	"prefetch, pipeline, concurrency, throttle, pipe_wait, pipe, declare, queue_arguments, bindings, body, headers, properties, unroutable, " \
 	"reply_queues, max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry, session"
 
 /* What is appended to POOL, and the problem, which must be the only one. */
 static const struct problem_case pool_cases[] = {
+	{"    preload: [p]\n",
+		"4: pools[0].preload is given together with command; one of them is needed"},
 	{"    workers: many\n",
 		"4: pools[0].workers is \"many\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: 4 # four\n    prefetch: -1\n",

@@ -2,6 +2,7 @@
  * has none: that the reason is known. */
 #include "process/cgroups.h"
 #include "os/descriptors.h"
+#include "process/fork_into.h"
 #include "process/guard.h"
 #include "process/spawn.h"
 #include "unit/support/os/sandbox.h"
@@ -191,6 +192,31 @@ START_TEST(daemons_end_with_their_group)
 }
 END_TEST
 
+/* As a worker that a preloaded process has forked: it leaves that one's group, which lives on. */
+START_TEST(a_process_can_be_moved)
+{
+	struct cgroups *cgroups;
+	if (!open_real(&cgroups))
+		return;
+	int group = cgroups_begin(cgroups, 1, &no_limits);
+	pid_t pid = fork(), other = fork();
+	if (pid == 0 || other == 0)
+		poll(NULL, 0, -1);
+	ck_assert(fork_move_into(group, pid));
+	close(group);
+	ck_assert(cgroups_holds(cgroups, pid) && !cgroups_holds(cgroups, other));
+	cgroups_end(cgroups, 1);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_eq(kill(other, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(other, NULL, 0), other);
+	group = cgroups_begin(cgroups, 2, &no_limits);
+	ck_assert(!fork_move_into(group, pid));
+	ck_assert_int_eq(errno, ESRCH);
+	close(group);
+	cgroups_free(cgroups);
+}
+END_TEST
+
 /* Ending a life that never began does nothing. */
 START_TEST(an_empty_group_is_removed_at_once)
 {
@@ -247,8 +273,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("process/cgroups");
-	UNIT_CASE(s, "kernel", the_own_group_is_found, an_empty_group_is_removed_at_once,
-		the_guard_ends_the_groups);
+	UNIT_CASE(s, "kernel", the_own_group_is_found, a_process_can_be_moved,
+		an_empty_group_is_removed_at_once, the_guard_ends_the_groups);
 	TCase *kernel = tcase_create("kernel, sandboxed");
 	tcase_add_loop_test(kernel, daemons_end_with_their_group, 0, 2);
 	suite_add_tcase(s, kernel);

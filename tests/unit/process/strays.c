@@ -180,6 +180,76 @@ START_TEST(daemons_without_a_mark_end_with_the_workers_of_their_time)
 }
 END_TEST
 
+/* What a forked worker leaves may show the environment of the preloaded process, which lives on and
+ * is of no single worker; but the guard knows that it is of this run. */
+START_TEST(a_mark_without_a_life_counts_as_none)
+{
+	struct stray_life life = {0};
+	char mark[MARK_SIZE];
+	uint64_t read = 1;
+	uid_t user = getuid();
+	strays_begin(strays, &life);
+	mark_write(mark, RUN, 0);
+	int first = start_worker(mark);
+	expect_looks(strays);
+	ck_assert(!has_ended(first));
+	next_tick();
+	strays_end(strays, &life);
+	expect_end(first);
+	int second = start_worker(mark);
+	ck_assert_int_eq(mark_kill_all(RUN, &user, 1), 2);
+	expect_end(second);
+	setenv(MARK_NAME, "x", 1);
+	ck_assert(!mark_read(getpid(), RUN, &read));
+	ck_assert_uint_eq(read, 1);
+}
+END_TEST
+
+static void on_exit_of_adopted(void *ctx, pid_t pid, struct exit_info exit)
+{
+	ck_assert_int_eq(exit.kind, EXIT_SIGNAL);
+	*(pid_t *)ctx = pid;
+}
+
+/* A preloaded process has forked it, and a look has come before the answer. */
+START_TEST(an_adopted_orphan_is_no_stray)
+{
+	struct stray_life old = {0}, own = {0};
+	struct proc_stat stat;
+	int ends[2];
+	pid_t pid, ended = 0;
+	ck_assert_int_eq(pipe(ends), 0);
+	strays_begin(strays, &old);
+	pid_t middle = fork();
+	if (middle == 0) {
+		pid = fork();
+		if (pid == 0)
+			poll(NULL, 0, -1);
+		_exit(write(ends[1], &pid, sizeof pid) != sizeof pid);
+	}
+	ck_assert_int_eq(read(ends[0], &pid, sizeof pid), sizeof pid);
+	while (!reaper_knows(reaper, pid)) /* the middle one's end causes a look */
+		ev_run(loop, EVRUN_ONCE);
+	strays_adopt(strays, pid);
+	strays_adopt(strays, pid); /* once more does nothing */
+	ck_assert(!reaper_knows(reaper, pid));
+	ck_assert(reaper_watch(reaper, pid, on_exit_of_adopted, &ended));
+	strays_begin(strays, &own);
+	ck_assert(strays_enter_group(strays, &own, NULL, pid)); /* there are none */
+	next_tick();
+	strays_end(strays, &old);
+	expect_looks(strays);
+	ck_assert(proc_stat_read(pid, &stat) && stat.state != 'Z');
+	kill(pid, SIGKILL);
+	while (!ended)
+		ev_run(loop, EVRUN_ONCE);
+	ck_assert_int_eq(ended, pid);
+	strays_end(strays, &own);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
 /* A program that became wpool by exec has children of its own, which leave orphans. */
 START_TEST(children_from_before_are_left_alone)
 {
@@ -358,6 +428,8 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, daemons_end_with_their_worker_only);
 	tcase_add_test(tcase, daemons_without_a_mark_end_with_the_workers_of_their_time);
+	tcase_add_test(tcase, a_mark_without_a_life_counts_as_none);
+	tcase_add_test(tcase, an_adopted_orphan_is_no_stray);
 	tcase_add_test(tcase, children_from_before_are_left_alone);
 	tcase_add_test(tcase, not_every_turn_looks);
 	tcase_add_test(tcase, a_look_at_many_takes_several_turns);

@@ -15,7 +15,8 @@
 
 static const char *const names[] = {"WPOOL_SLOT", "WPOOL_WORKERS", "WPOOL_WORKER"};
 
-/* Receive a request: its lines, which become variables, and three descriptors. False: end of file. */
+/* Receive a request: its lines, which become variables, and three descriptors. False: end of file.
+ */
 static bool receive(int streams[3])
 {
 	char lines[500], *rest = lines, *line;
@@ -136,7 +137,8 @@ static int preloaded_run(const char *form, const char *mode)
 
 static const enum pipe_form forms[] = {PIPE_PATH, PIPE_FIFO, PIPE_COREFX};
 
-static void open_rig(struct workers_rig *rig, enum pipe_form form, const char *mode, uint16_t workers)
+static void open_rig(
+	struct workers_rig *rig, enum pipe_form form, const char *mode, uint16_t workers)
 {
 	workers_rig_open(rig, form, mode, workers);
 	rig->config.is_preloaded = true;

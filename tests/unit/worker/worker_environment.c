@@ -14,7 +14,7 @@ static char *variables[] = {home, NULL};
 static const struct rights other = {.is_other = true, .variables = variables};
 
 static void expect_environment_of_slot(
-	const struct workers_config *config, uint16_t slot, const char *wanted)
+	const struct workers_config *config, int slot, const char *wanted)
 {
 	static char mark[] = "WPOOL_WORKER=/run/x/1";
 	char found[1000] = "";
@@ -106,10 +106,29 @@ START_TEST(a_worker_knows_its_place)
 	config.variables = (char *[]){given, NULL};
 	char wanted[300];
 	snprintf(wanted, sizeof wanted,
-		"WPOOL_CONCURRENCY=65535;WPOOL_POOL=%s;WPOOL_SLOT=65535;WPOOL_WORKERS=65535;"
+		"WPOOL_CONCURRENCY=65535;WPOOL_POOL=%s;WPOOL_WORKERS=65535;WPOOL_SLOT=65535;"
 		"WPOOL_WORKER=/run/x/1;",
 		name);
 	expect_environment_of_slot(&config, UINT16_MAX, wanted);
+	environ = before;
+}
+END_TEST
+
+/* What differs between workers comes with each request; an outer preloaded process is not meant. */
+START_TEST(a_preloaded_process_has_no_slot)
+{
+	char slot[] = "WPOOL_SLOT=3", preload[] = "WPOOL_PRELOAD=0", all[] = "all";
+	char **before = environ;
+	environ = (char *[]){preload, slot, NULL};
+	struct workers_config config = {
+		.pool = "mail", .workers = 4, .concurrency = 1, .pipe = PIPE_PATH};
+	expect_environment_of_slot(&config, -1,
+		"WPOOL_PRELOAD=1;WPOOL_WORKERS=4;WPOOL_CONCURRENCY=1;WPOOL_POOL=mail;"
+		"WPOOL_WORKER=/run/x/1;");
+	config.passed = (char *[]){all, NULL};
+	expect_environment_of_slot(&config, 3,
+		"WPOOL_SLOT=3;WPOOL_WORKERS=4;WPOOL_CONCURRENCY=1;WPOOL_POOL=mail;"
+		"WPOOL_WORKER=/run/x/1;");
 	environ = before;
 }
 END_TEST
@@ -118,7 +137,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/worker_environment");
 	UNIT_CASE(s, "environment", a_worker_gets_the_configured_variables,
-		a_worker_knows_its_place, secrets_are_kept_back);
+		a_worker_knows_its_place, a_preloaded_process_has_no_slot, secrets_are_kept_back);
 	return s;
 }
 
