@@ -51,6 +51,7 @@ static void answer(struct preload_request *request, pid_t pid, const struct exit
 {
 	list_remove(&request->link);
 	request->on_answer(request->ctx, pid, failure);
+	child_pipes_close(&request->pipes);
 }
 
 /* The process owes no answer any more. */
@@ -105,7 +106,7 @@ static bool send_request(struct preload *preload, const struct preload_request *
 	mark_write(mark, strays_run(preload->launch.strays), request->life);
 	int len = snprintf(lines, sizeof lines, "WPOOL_SLOT=%u\nWPOOL_WORKERS=%u\n%s\n",
 		(unsigned)request->slot, (unsigned)preload->launch.config->workers, mark);
-	return send_streams(preload->socket, text_of(lines, (size_t)len), request->pipes->theirs);
+	return send_streams(preload->socket, text_of(lines, (size_t)len), request->pipes.theirs);
 }
 
 /* Give the process the next request if it has none. A process that has gone is noticed by its exit.
@@ -403,8 +404,24 @@ void preload_free(struct preload *preload)
 	free(preload);
 }
 
+/* As the steps of spawn_child.h, which are done here, because the process may not have our rights.
+ */
+static const char *open_pipes(const struct preload *preload, struct child_pipes *pipes)
+{
+	const struct rights *owner = workers_owner(preload->launch.config);
+	if (!child_pipes_open(pipes, false))
+		return "pipe";
+	return owner && !child_pipes_give(pipes, owner->uid, owner->gid) ? "its pipes" : NULL;
+}
+
 void preload_fork(struct preload *preload, struct preload_request *request)
 {
+	const char *stage = open_pipes(preload, &request->pipes);
+	list_init(&request->link);
+	if (stage) {
+		answer(request, 0, &(struct exit_info){EXIT_NOT_STARTED, errno, stage});
+		return;
+	}
 	list_append(&preload->waiting, &request->link);
 	if (preload->pid)
 		ask_next(preload);
@@ -416,6 +433,7 @@ void preload_cancel(struct preload *preload, struct preload_request *request, bo
 {
 	bool is_stuck = is_overdue && (request == preload->asked || !preload->asked);
 	list_remove(&request->link);
+	child_pipes_close(&request->pipes);
 	if (request == preload->asked)
 		preload->asked = NULL; /* the answer is still owed */
 	if (!is_stuck || !preload->pid)

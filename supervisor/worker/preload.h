@@ -12,16 +12,17 @@
 struct preload;
 
 /* pid: a child of ours in a session of its own, of the pool's user, that waits for its first
- * control line. failure: NULL, or why there is none; then pid is 0. Never called from within the
- * pool. */
+ * control line; our ends of its pipes are there to be taken. failure: NULL, or why there is none;
+ * then pid is 0. */
 typedef void preload_on_answer(void *ctx, pid_t, const struct exit_info *failure);
 
-/* Part of its owner, who may free it after the answer or preload_cancel. */
+/* Part of its owner until on_answer returns, or preload_cancel. Zeroed but for the members that
+ * preload_fork needs. */
 struct preload_request {
 	struct link link;
+	struct child_pipes pipes; /* of the worker; what is not taken is closed */
 	uint16_t slot;
-	uint64_t life;                   /* of the worker, for its mark */
-	const struct child_pipes *pipes; /* borrowed until then */
+	uint64_t life; /* of the worker, for its mark */
 	preload_on_answer *on_answer;
 	void *ctx;
 };
@@ -31,7 +32,7 @@ struct preload_request {
 struct preload *preload_new(struct ev_loop *, const struct launch *, struct log_gate *);
 /* Kill it. There is no request any more. */
 void preload_free(struct preload *);
-/* The answer comes later, or at once if the process cannot be started. */
+/* Ask for a worker. The answer comes later, or at once if the process cannot be started. */
 void preload_fork(struct preload *, struct preload_request *);
 /* A request is not wanted any more; what is forked for it is killed. is_overdue: the worker should
  * have been ready by now: if the process has this request, it is killed and replaced. */

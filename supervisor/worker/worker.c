@@ -63,7 +63,6 @@ static void reset(struct worker *worker)
 	worker->open = 0;
 	worker->is_behind = worker->has_begun = false;
 	worker->control = worker->start = -1;
-	child_pipes_close(&worker->pipes);
 }
 
 void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
@@ -73,8 +72,6 @@ void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
 	*worker = (struct worker){.workers = workers, .slot = slot};
 	list_init(&worker->unsent);
 	list_init(&worker->later);
-	list_init(&worker->request.link);
-	child_pipes_init(&worker->pipes);
 	/* A frame of any size is accepted while the pipe is below its high mark. */
 	outgoing_init(&worker->output, OUTPUT_HIGH + frame);
 	buf_init(&worker->begun, frame + WORKER_READ);
@@ -683,7 +680,7 @@ static void on_forked(void *ctx, pid_t pid, const struct exit_info *failure)
 {
 	struct worker *worker = ctx;
 	const struct launch launch = launch_of(worker);
-	struct child_pipes *pipes = &worker->pipes;
+	struct child_pipes *pipes = &worker->request.pipes;
 	struct exit_info why = failure ? *failure : (struct exit_info){.kind = EXIT_NONE};
 	if (!failure && launch_adopt(&launch, pid, &why))
 		begin(worker, pid, child_pipes_take(pipes, CHILD_INPUT),
@@ -691,35 +688,21 @@ static void on_forked(void *ctx, pid_t pid, const struct exit_info *failure)
 			child_pipes_take(pipes, CHILD_ERROR));
 	else
 		fail_start(worker, why);
-	child_pipes_close(pipes);
-}
-
-static bool open_pipes(struct worker *worker, struct exit_info *ret_failure)
-{
-	const struct rights *owner = workers_owner(worker->workers->config);
-	struct child_pipes *pipes = &worker->pipes;
-	bool is_open = child_pipes_open(pipes, false);
-	if (is_open && (!owner || child_pipes_give(pipes, owner->uid, owner->gid)))
-		return true;
-	*ret_failure = (struct exit_info){EXIT_NOT_STARTED, errno, is_open ? "its pipes" : "pipe"};
-	child_pipes_close(pipes);
-	return false;
 }
 
 static void ask_preload(struct worker *worker)
 {
 	const struct launch launch = launch_of(worker);
 	struct exit_info failure;
-	if (!launch_prepare(&launch, &failure) || !open_pipes(worker, &failure)) {
+	if (!launch_prepare(&launch, &failure)) {
 		fail_start(worker, failure);
 		return;
 	}
 	worker->process = PROCESS_ASKED;
-	worker->request.slot = worker->slot;
-	worker->request.life = worker->descendants.number;
-	worker->request.pipes = &worker->pipes;
-	worker->request.on_answer = on_forked;
-	worker->request.ctx = worker;
+	worker->request = (struct preload_request){.slot = worker->slot,
+		.life = worker->descendants.number,
+		.on_answer = on_forked,
+		.ctx = worker};
 	preload_fork(worker->workers->preload, &worker->request);
 }
 
@@ -727,7 +710,6 @@ static void ask_preload(struct worker *worker)
 static void withdraw(struct worker *worker, bool is_overdue)
 {
 	preload_cancel(worker->workers->preload, &worker->request, is_overdue);
-	child_pipes_close(&worker->pipes);
 	fail_start(worker, (struct exit_info){EXIT_NOT_STARTED, ECANCELED, "preload"});
 }
 

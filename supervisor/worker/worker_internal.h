@@ -57,8 +57,7 @@ struct worker {
 	struct exit_info exit;
 	struct link unsent, later;      /* in the lists of struct workers */
 	struct stray_life descendants;  /* the process and what it starts */
-	struct preload_request request; /* PROCESS_ASKED, like .pipes */
-	struct child_pipes pipes;
+	struct preload_request request; /* PROCESS_ASKED */
 
 	struct worker_pipe pipe;
 	ev_io readable; /* INPUT_WAITING: a peer connects */
