@@ -1,9 +1,10 @@
 # The workers of the system tests, and the checks of the SDKs. Included by the top Makefile, after
 # worker-sdk/c/sdk.mk and samples/samples.mk.
 
-worker_programs := $(addprefix $(BUILD)/workers/,echo keyed knowing evil legacy_strict legacy_dotnet many spy)
+worker_programs := $(addprefix $(BUILD)/workers/,echo keyed knowing evil legacy_strict legacy_dotnet many preload_raw spy)
 worker_objects   = $(addprefix $(BUILD)/tests/workers/,$(addsuffix .o,$(1)))
 legacy_objects  := $(call worker_objects,legacy raw)
+plain_sdk_workers := keyed knowing preload_raw
 
 workers: $(worker_programs)
 
@@ -15,7 +16,7 @@ $(BUILD)/workers/echo: $(call worker_objects,echo report) $(sdk_static)
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(SDK_LIBS) -ljansson
 
-$(BUILD)/workers/keyed $(BUILD)/workers/knowing: $(BUILD)/workers/%: $(BUILD)/tests/workers/%.o $(sdk_static)
+$(addprefix $(BUILD)/workers/,$(plain_sdk_workers)): $(BUILD)/workers/%: $(BUILD)/tests/workers/%.o $(sdk_static)
 	@mkdir -p $(@D)
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(SDK_LIBS)
@@ -26,7 +27,7 @@ $(BUILD)/workers/legacy_dotnet: $(call worker_objects,legacy_dotnet) $(legacy_ob
 $(BUILD)/workers/many: $(call worker_objects,many raw)
 $(BUILD)/workers/spy: $(call worker_objects,spy)
 
-$(filter-out %/echo %/keyed %/knowing,$(worker_programs)): $(library_wire)
+$(filter-out %/echo $(addprefix %/,$(plain_sdk_workers)),$(worker_programs)): $(library_wire)
 	@mkdir -p $(@D)
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(library_wire) -lmsgpackc

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
-from typing import Any, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Callable, Iterable, Iterator
 
 from .errors import log_error
 from .executor import DaemonExecutor
 
+_new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+with suppress(ImportError):
+    import uvloop
+    _new_loop = uvloop.new_event_loop
+
 # For what still runs at the end. The supervisor waits for limits.grace, 10 s by default.
 _CLEANUP_SECONDS = 5.0
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-    return loop
 
 
 def cancel_and_wait(loop: asyncio.AbstractEventLoop, tasks: Iterable[asyncio.Task[Any]]) -> None:

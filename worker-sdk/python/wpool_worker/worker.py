@@ -16,6 +16,7 @@ from .control import Control
 from .errors import Broken, log_error
 from .pipe import Pipe
 from .plain_task import Task
+from .preload import die_with_supervisor, preload
 from .single import SingleHost
 from .threads import ThreadHost
 
@@ -36,17 +37,25 @@ def run(handler: Handler, *, blocked_after: Optional[float] = BLOCKED_AFTER) -> 
     installed), plain ones in as many threads. blocked_after: if an async handler keeps the loop for so many seconds,
     its stack is printed; None: never; ValueError if it is not above 0.
 
+    In a pool with `preload` it first calls preload(), which returns in each worker.
+
     Return the exit status for the process: 0 if the supervisor ended it, 1 after a line on standard
     error that says what went wrong.
     """
     if blocked_after is not None and not blocked_after > 0:
         raise ValueError(f"blocked_after is a number of seconds above 0, or None, not {blocked_after!r}")
+    is_async = _is_async(handler)
+    if is_async:
+        # Here, because workers with plain handlers start faster without asyncio; and before workers are forked.
+        from . import async_host, event_loop
+    preload()
     # The supervisor logs lines as they come, so do not buffer them.
     cast(io.TextIOWrapper, sys.stdout).reconfigure(line_buffering=True)
     control = Control.on_stdin()
     try:
         limit, address = _concurrency(), control.read_address()
-        if _is_async(handler):
+        die_with_supervisor()
+        if is_async:
             _run_async(cast(AsyncHandler, handler), control, address, limit, blocked_after)
         else:
             _run_plain(cast(PlainHandler, handler), control, address, limit)
@@ -82,7 +91,6 @@ def _run_plain(handler: PlainHandler, control: Control, address: str, limit: int
 
 def _run_async(handler: AsyncHandler, control: Control, address: str, limit: int,
                blocked_after: Optional[float]) -> None:
-    # Here, because workers with plain handlers start faster without asyncio.
     from .async_host import AsyncHost
     from .event_loop import event_loop
 
