@@ -31,7 +31,7 @@ struct preload {
 
 	pid_t pid; /* 0: none runs; then the rest has no meaning */
 	struct stray_life life;
-	bool has_forked;
+	bool has_forked, is_killed;
 	mtime began;
 	int socket; /* its stdin */
 	ev_io answered;
@@ -147,6 +147,7 @@ static void kill_process(struct preload *preload)
 {
 	if (preload->pid)
 		spawn_signal(preload->pid, SIGKILL);
+	preload->is_killed = true;
 }
 
 /* Kill it without waiting for its end. */
@@ -361,7 +362,7 @@ static void start(struct preload *preload)
 	preload->pid = child.pid;
 	preload->socket = child.control;
 	preload->start = child.start;
-	preload->has_forked = false;
+	preload->has_forked = preload->is_killed = false;
 	preload->failed_start.kind = EXIT_NONE;
 	preload->began = clock_now();
 	watch(preload, &preload->answered, on_answered, child.control);
@@ -436,10 +437,10 @@ void preload_cancel(struct preload *preload, struct preload_request *request, bo
 	child_pipes_close(&request->pipes);
 	if (request == preload->asked)
 		preload->asked = NULL; /* the answer is still owed */
-	if (!is_stuck || !preload->pid)
+	if (!is_stuck || !preload->pid || preload->is_killed)
 		return;
 	log_line(LOG_WARN, origin_of(preload),
-		"the preloaded process forked no worker within limits.boot: killing it");
+		"the preloaded process forked no worker in time: killing it");
 	kill_process(preload);
 }
 

@@ -55,8 +55,8 @@ $(sdk_tests): $(BUILD)/sdk/sdk_%: $(BUILD)/tests/sdk/sdk_%.o $(BUILD)/tests/sdk/
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) -lmsgpackc -ljansson $(shell pkg-config --libs check)
 
-# What needs no build: several tasks at once in Python.
-sdk_scripts := tests/sdk/python_sdk
+# What needs no build: several tasks at once in Python, and a preloaded process in Python.
+sdk_scripts := tests/sdk/python_sdk tests/sdk/python_preload
 
 sdk-tests: $(sdk_tests)
 	@for program in $(sdk_tests) $(sdk_scripts); do $$program || exit 1; done

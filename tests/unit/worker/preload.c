@@ -306,7 +306,7 @@ START_TEST(one_that_hangs_is_killed_and_replaced)
 	workers_request(rig.workers, 1, 1, SLOT_KILL);
 	expect_not_forked(&rig, ECANCELED);
 	await_logged(&rig, "ended with signal 9: it is started again");
-	expect_logged(&rig, "forked no worker within limits.boot");
+	expect_logged(&rig, "forked no worker in time");
 	workers_request(rig.workers, 0, 1, SLOT_QUIT);
 	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
 	workers_request(rig.workers, 0, 2, SLOT_SPAWN);
