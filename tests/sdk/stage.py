@@ -20,12 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Stage:
-    def __init__(self, *argv, concurrency=1, environment=(), fifos=False, connects=True):
+    def __init__(self, *argv, concurrency=1, environment=(), fifos=False, connects=True, worker=None):
+        """worker: one that runs, like a Popen; else it is started from the rest."""
         self.folder = Path(tempfile.mkdtemp(prefix="wpool-stage-"))
         self.errors = ""  # what it printed on standard error
         self._received = b""
         self.next_id = 1
-        self.worker = subprocess.Popen(
+        self.worker = worker or subprocess.Popen(
             argv, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**os.environ, "WPOOL_CONCURRENCY": str(concurrency), **dict(environment)})
         os.set_blocking(self.worker.stderr.fileno(), False)
@@ -165,9 +166,10 @@ class Stage:
     def exit_status(self):
         """Wait for the end of the worker."""
         status = self.worker.wait(PATIENCE)
-        while self.read_errors():
-            pass
-        return status
+        while True:
+            self._wait(self.worker.stderr, select.POLLIN, "for the end of its standard error")
+            if not self.read_errors():
+                return status
 
 
 def run_checks():

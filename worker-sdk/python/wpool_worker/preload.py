@@ -38,7 +38,6 @@ def preload() -> None:
     requests = _request_socket()
     _check_threads()
     prctl = _find_prctl()
-    _occupy_streams()
     _flush()
     # What is here now stays. The collector must not look at it again: that would copy its pages in each worker.
     gc.collect()
@@ -94,13 +93,6 @@ def _find_prctl() -> Any:
         return None
 
 
-def _occupy_streams() -> None:
-    """Open what is closed of 0 to 2, so that no other descriptor gets a number that a worker's stream replaces."""
-    while (fd := os.open(os.devnull, os.O_RDWR)) < _STREAMS:
-        pass
-    os.close(fd)
-
-
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
@@ -116,21 +108,21 @@ def _serve(requests: socket.socket) -> None:
     while True:
         fds: List[int] = []
         try:
-            packet, fds, flags, _ = socket.recv_fds(requests, _REQUEST_MAX, _STREAMS, socket.MSG_CMSG_CLOEXEC)
+            packet, fds, flags, _ = socket.recv_fds(requests, _REQUEST_MAX, _STREAMS)
             if not packet and not fds:
                 sys.exit(0)
             answer = _fork_worker(_variables(packet, fds, flags), fds)
         except ConnectionResetError:
             sys.exit(0)
         except (_BadRequest, OSError) as error:
-            answer = str(error).encode()
+            answer = _reason(error)
         if answer is None:
             requests.detach()  # its descriptor is the worker's standard input now
             return
         for fd in fds:
             os.close(fd)
         try:
-            requests.send(answer[:_REASON_MAX])
+            requests.send(answer)
         except OSError:  # the supervisor is gone
             sys.exit(0)
 
@@ -149,6 +141,11 @@ def _variables(packet: bytes, fds: List[int], flags: int) -> Dict[str, str]:
             raise _BadRequest(f"a line of a request is not NAME=value: {line!r}")
         variables[name] = value
     return variables
+
+
+def _reason(error: BaseException) -> bytes:
+    text = str(error) if isinstance(error, _BadRequest) else f"{type(error).__name__}: {error}"
+    return text.encode(errors="replace")[:_REASON_MAX]
 
 
 def _fork_worker(variables: Dict[str, str], fds: List[int]) -> Optional[bytes]:
@@ -184,6 +181,7 @@ def _fork_worker(variables: Dict[str, str], fds: List[int]) -> Optional[bytes]:
 
 def _become_worker(variables: Dict[str, str], fds: List[int]) -> None:
     os.setsid()
+    # Each fd is above its number and above the one before: they got the lowest free numbers, and 0 was in use.
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
         os.close(fd)
@@ -194,6 +192,6 @@ def _become_worker(variables: Dict[str, str], fds: List[int]) -> None:
 
 def _report_and_exit(report: int, error: BaseException) -> NoReturn:
     try:
-        os.write(report, f"{type(error).__name__}: {error}".encode(errors="replace"))
+        os.write(report, _reason(error))
     finally:
         os._exit(1)
