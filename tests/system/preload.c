@@ -1,6 +1,6 @@
 /* Pools with a preloaded process, which loads once and forks the workers, in Python with the SDK
- * (tests/workers/preloaded.py) and in C by the protocol alone (preload_raw.c): what workers have and
- * share, how they and the process are replaced, what is left, and what is refused. */
+ * (tests/workers/preloaded.py) and in C by the protocol alone (preload_raw.c): what workers have
+ * and share, how they and the process are replaced, what is left, and what is refused. */
 #include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
@@ -16,8 +16,8 @@ enum { LANGUAGES = 2 };
 
 static const char *program(int language, const char *mode)
 {
-	return language == 0 ? scratch_text("\"%s\", %s", fixture_public_copy("workers/preload_raw"),
-				       mode)
+	return language == 0 ? scratch_text("\"%s\", %s",
+				       fixture_public_copy("workers/preload_raw"), mode)
 			     : "/usr/bin/python3, tests/workers/preloaded.py";
 }
 
@@ -52,10 +52,11 @@ static struct facts facts_of_next(void)
 	struct facts facts;
 	struct message *reply =
 		client_call(fixture.client, fixture.queue, &(struct letter){.body = "tell"});
-	ck_assert_msg(sscanf(reply->body,
-			      "pid %d pool %31s slot %d of %d mark %63s preload %7s loaded %d by %d",
-			      &facts.pid, facts.pool, &facts.slot, &facts.workers, facts.mark,
-			      facts.preload, &facts.loaded, &facts.loader) == 8,
+	ck_assert_msg(
+		sscanf(reply->body,
+			"pid %d pool %31s slot %d of %d mark %63s preload %7s loaded %d by %d",
+			&facts.pid, facts.pool, &facts.slot, &facts.workers, facts.mark,
+			facts.preload, &facts.loaded, &facts.loader) == 8,
 		"%s", reply->body);
 	message_free(reply);
 	return facts;
@@ -121,8 +122,7 @@ START_TEST(each_form_of_pipe_works)
 	/* The C# client's form has no typed task; its workers are not those of Python. */
 	if (language == 1 && _i % 3 == 2)
 		return;
-	struct proc *proc =
-		serve(language, scratch_text("workers: 1, pipe: %s", forms[_i % 3]));
+	struct proc *proc = serve(language, scratch_text("workers: 1, pipe: %s", forms[_i % 3]));
 	for (int i = 0; i < 20; i++)
 		ck_assert_int_gt(facts_of_next().pid, 0);
 	fixture_stop(proc);
@@ -133,15 +133,17 @@ END_TEST
 START_TEST(workers_have_the_configured_rights)
 {
 	bool is_root = geteuid() == 0;
-	struct proc *proc = serve(0,
-		scratch_text("workers: 1, cwd: /usr, umask: 027, nice: 2, rlimits: {nofile: '99:100'}"
-			     "%s", is_root ? ", user: nobody" : ""));
+	struct proc *proc = serve(
+		0, scratch_text(
+			   "workers: 1, cwd: /usr, umask: 027, nice: 2, rlimits: {nofile: '99:100'}"
+			   "%s",
+			   is_root ? ", user: nobody" : ""));
 	struct facts facts = facts_of_next();
 	pid_t both[] = {facts.pid, facts.loader};
 	for (int i = 0; i < 2; i++) {
 		char folder[64];
-		ssize_t len = readlink(scratch_text("/proc/%d/cwd", (int)both[i]), folder,
-			sizeof folder - 1);
+		ssize_t len = readlink(
+			scratch_text("/proc/%d/cwd", (int)both[i]), folder, sizeof folder - 1);
 		ck_assert(len == 4 && memcmp(folder, "/usr", 4) == 0);
 		expect_in(both[i], "status", "\nUmask:\t0027\n");
 		expect_in(both[i], "status", "\nNoNewPrivs:\t1\n");
@@ -156,7 +158,8 @@ START_TEST(workers_have_the_configured_rights)
 }
 END_TEST
 
-/* Where there are control groups; the memory that is shared stays with the process that loaded it. */
+/* Where there are control groups; the memory that is shared stays with the process that loaded it.
+ */
 START_TEST(each_worker_has_a_control_group_of_its_own)
 {
 	struct proc *proc = serve(_i, "workers: 1");
@@ -164,9 +167,10 @@ START_TEST(each_worker_has_a_control_group_of_its_own)
 	if (proc_has_logged(proc, "workers have no control groups")) {
 		fixture_not_run("control_groups_of_forked_workers", "no control groups here");
 	} else {
-		ck_assert_str_ne(of_process(facts.pid, "cgroup"), of_process(facts.loader, "cgroup"));
-		ck_assert_str_ne(of_process(facts.pid, "cgroup"),
-			of_process(proc_pid(proc), "cgroup"));
+		ck_assert_str_ne(
+			of_process(facts.pid, "cgroup"), of_process(facts.loader, "cgroup"));
+		ck_assert_str_ne(
+			of_process(facts.pid, "cgroup"), of_process(proc_pid(proc), "cgroup"));
 	}
 	fixture_stop(proc);
 }
@@ -205,8 +209,8 @@ END_TEST
 
 static void wpool(const char *verb)
 {
-	struct proc *command =
-		fixture_wpool((const char *const[]){verb, "--socket", control_socket(), "tested", NULL});
+	struct proc *command = fixture_wpool(
+		(const char *const[]){verb, "--socket", control_socket(), "tested", NULL});
 	ck_assert_int_eq(proc_wait(command), 0);
 }
 
