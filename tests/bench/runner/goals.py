@@ -87,6 +87,8 @@ GOALS = (
     ("active supervisor drained: next task", "s", "<=", 0.5, lambda f: f.value("takeover-drained", "gap_seconds")),
     ("active supervisor killed, takeover_delay 10 s: next task", "s", "<=", 11.5,
      lambda f: f.value("takeover-killed", "gap_seconds")),
+    ("a killed worker of a preloaded pool, 100 MiB in Python: another one is ready", "ms", "<=", 50,
+     lambda f: f.value("preload-replaced", "replace_ms")),
     ("loop gap, the longest of all runs", "ms", "<=", 50, lambda f: f.worst("longest_turn_ms")),
 )
 

@@ -95,6 +95,11 @@ def takeover_rows(record):
         yield [run["label"], spread_text(spread(pick(run["rounds"], "gap_seconds")))]
 
 
+def preload_rows(record):
+    for run in of_kind(record, "preload").values():
+        yield [run["label"], spread_text(spread(pick(run["rounds"], "replace_ms")))]
+
+
 def shared_rows(record):
     for run in of_kind(record, "shared").values():
         yield [run["label"], *(spread_text(spread(pick(run["rounds"], name))) for name in ("used", "messages_a_start"))]
@@ -141,6 +146,7 @@ def print_all(record):
                 ["", "window 2,000: no key", "1,000 keys", "10,000 throttled keys", "window 65,535: no key", "65,000 keys"], core_rows(record))
     print_table("Two supervisors of one queue: the longest time without a settled message, s", ["", "s"],
                 takeover_rows(record))
+    print_table("A preloaded pool: from the kill of a worker until another one is ready, ms", ["", "ms"], preload_rows(record))
     print_table("A shared throttle, under a backlog", ["", "of the limit", "messages a start"], shared_rows(record))
     print_table("Goals", ["", "goal", "measured", ""], goal_rows(record))
     unmeasured = sum(goal["reached"] is None for goal in record["goals"])
