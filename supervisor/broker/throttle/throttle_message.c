@@ -83,7 +83,7 @@ static const struct field granted_fields[] = {
 
 static const struct field request_fields[] = {
 	FIELD(struct throttle_request, member, "its member", 1, UINT64_MAX),
-	FIELD(struct throttle_request, number, "its number", 0, UINT64_MAX),
+	FIELD(struct throttle_request, number, "its number", 1, UINT64_MAX),
 	FIELD(struct throttle_request, lease, "its lease", 1, LEASE_MAX),
 	FIELDS_OF_FIGURES(struct throttle_request),
 	FIELD(struct throttle_request, leader, "its leader", 0, UINT64_MAX),
@@ -100,7 +100,7 @@ static const struct layout request_layout = {THROTTLE_REQUEST, "it is no request
 static const struct field answer_fields[] = {
 	FIELD(struct throttle_answer, leader, "its leader", 1, UINT64_MAX),
 	FIELD(struct throttle_answer, member, "its member", 1, UINT64_MAX),
-	FIELD(struct throttle_answer, number, "its number", 0, UINT64_MAX),
+	FIELD(struct throttle_answer, number, "its number", 1, UINT64_MAX),
 	FIELDS_OF_FIGURES(struct throttle_answer),
 	FIELD(struct throttle_answer, stamp, "its stamp", 0, THROTTLE_STAMP_MAX),
 	FIELD(struct throttle_answer, in_windows, "its in_windows", 0, UINT64_MAX),

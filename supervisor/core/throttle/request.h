@@ -30,7 +30,7 @@ struct shared_figures {
 
 struct throttle_request {
 	uint64_t member;               /* who asks: a random number of its process */
-	uint64_t number;               /* counts up */
+	uint64_t number;               /* counts up from 1 */
 	mtime lease;                   /* at most LEASE_MAX */
 	struct shared_figures figures; /* those that the member knows */
 	uint32_t returned_count;

@@ -15,7 +15,7 @@ void fill_request(uint32_t keys, int number)
 	const mtime stamps[] = {0, 3600 * MTIME_SECOND, THROTTLE_STAMP_MAX};
 
 	request = (struct throttle_request){.member = some[number],
-		.number = any[number],
+		.number = some[number],
 		.lease = (const mtime[]){1, LEASE_MIN, LEASE_MAX}[number],
 		.figures = {.version = (const uint64_t[]){0, 3, SHARED_VERSION_MAX}[number],
 			.limit = (const uint32_t[]){1, 300, THROTTLE_LIMIT_MAX}[number],
@@ -60,7 +60,7 @@ void fill_handover(uint32_t starts, int number)
 	handover.sure_for = (const mtime[]){0, MTIME_SECOND, SHARED_PERIOD_MAX}[number];
 	handover.count = starts;
 	for (uint32_t i = 0; i < starts; i++)
-		handover.of[i] = (struct handed_starts){.key = request.number - (number ? i : 0),
+		handover.of[i] = (struct handed_starts){.key = request.leader - (number ? i : 0),
 			.starts = (const uint32_t[]){0, 300, THROTTLE_LIMIT_MAX}[number],
 			.after = (const mtime[]){0, MTIME_SECOND, THROTTLE_WAIT_MAX}[number]};
 }
