@@ -57,20 +57,27 @@ static bool refuse_unknown(const struct exchange *exchange, const char *what, ui
 		what, (unsigned long long)id);
 }
 
+static const char *what_it_is(const struct output *output)
+{
+	if (output->status == STATUS_ACCEPTED)
+		return "an output that accepts";
+	return output->status == STATUS_PROGRESS ? "progress of" : "an answer to";
+}
+
 /* The open task that an output with an id belongs to; NULL: *ret_fault is set. */
 static struct sent_task *task_of_id(struct exchange *exchange, const struct output *output,
 	struct text whole, struct fault *ret_fault)
 {
 	bool is_answer = output_ends_task(output);
-	const char *what = is_answer ? "an answer to" : "progress of";
+	const char *what = what_it_is(output);
 	unsigned long long id = output->task_id;
 	struct sent_task *task = find(exchange, output->task_id);
 	exchange->named++;
 	if (!task)
 		refuse_unknown(exchange, what, output->task_id, whole, ret_fault);
 	else if (task->is_answered && !is_answer)
-		fault_set(ret_fault, FAULT_LATE_PROGRESS, whole,
-			"progress of task %llu, which is answered", id);
+		fault_set(ret_fault, FAULT_LATE_PROGRESS, whole, "%s task %llu, which is answered",
+			what, id);
 	else if (task->is_answered)
 		fault_set(ret_fault, FAULT_TWICE, whole, "a second answer to task %llu", id);
 	else if (exchange->concurrency == 1 && task != &exchange->tasks[exchange->oldest])
@@ -122,8 +129,10 @@ bool exchange_take(struct exchange *exchange, const struct output *output, struc
 		return fault_set(ret_fault, FAULT_LIMIT, whole,
 			"progress with a HardLimitMilliseconds that is no number from 1 to %lld",
 			(long long)OUTPUT_HARD_LIMIT_MAX);
-	if (!output_ends_task(output))
+	if (output->status == STATUS_PROGRESS)
 		exchange->progress++;
+	else if (output->status == STATUS_ACCEPTED)
+		exchange->accepted++;
 	else if (task)
 		answer(exchange, task, output, whole);
 	else if (exchange->surplus++ == 0)

@@ -26,6 +26,7 @@ struct exchange {
 	size_t oldest;     /* the index of the oldest open task; count: none is open */
 	uint64_t named;    /* outputs that named their task */
 	uint64_t progress; /* outputs with status -1 */
+	uint64_t accepted; /* outputs with status -2 */
 	uint64_t surplus;  /* answers without an id when no task was open */
 	struct fault_bytes surplus_frame; /* the first of them */
 };

@@ -182,7 +182,7 @@ const char *fault_cause(enum fault_kind kind)
 		return "it answers a task twice: its handler and what catches its errors, or its "
 		       "cancellation, both answer";
 	case FAULT_LATE_PROGRESS:
-		return "it reports progress behind the answer: wait until what reports has ended";
+		return "progress behind the answer, or status -2: wait until what sends it has ended";
 	case FAULT_LIMIT:
 		return "the unit is milliseconds: a whole number or its digits, at most 365 days";
 	case FAULT_LOST:

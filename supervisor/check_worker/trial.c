@@ -96,6 +96,14 @@ static const char *cause_of(struct play *play, const struct fault *fault)
 	return fault_cause(fault->kind);
 }
 
+/* Appended to what is listed so far. */
+static void describe_times(uint64_t times, int status, struct buf *out)
+{
+	const char *before = buf_len(out) > 0 ? ", " : "";
+	if (times > 0)
+		buf_printf(out, "%s%llu times %d", before, (unsigned long long)times, status);
+}
+
 /* "201", or "100 times 201"; short of four they are listed one by one. */
 static void describe_answers(const struct exchange *exchange, struct buf *out)
 {
@@ -109,10 +117,10 @@ static void describe_answers(const struct exchange *exchange, struct buf *out)
 			same = 1;
 		if (!first->is_answered)
 			continue;
-		buf_printf(out, "%s", buf_len(out) > 0 ? ", " : "");
 		if (same > 1)
-			buf_printf(out, "%zu times ", same);
-		buf_printf(out, "%d", (int)first->status);
+			describe_times(same, first->status, out);
+		else
+			buf_printf(out, "%s%d", buf_len(out) > 0 ? ", " : "", (int)first->status);
 	}
 }
 
@@ -123,8 +131,8 @@ static void describe(const struct subject *subject, char *ret, size_t size)
 	char how[EXIT_TEXT_SIZE];
 	struct buf out;
 	buf_init(&out, size - 1);
-	if (exchange->progress > 0)
-		buf_printf(&out, "%llu times -1", (unsigned long long)exchange->progress);
+	describe_times(exchange->accepted, STATUS_ACCEPTED, &out);
+	describe_times(exchange->progress, STATUS_PROGRESS, &out);
 	describe_answers(exchange, &out);
 	if (subject->has_exited)
 		buf_printf(&out, "%s%s", buf_len(&out) > 0 ? ", " : "",

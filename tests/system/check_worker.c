@@ -266,7 +266,8 @@ START_TEST(no_fault_is_left_out)
 			i++;
 		ck_assert_msg(i < COUNT(wrong) || strcmp(name, "none") == 0 ||
 				      strcmp(name, "loop") == 0 || strcmp(name, "threads") == 0 ||
-				      strcmp(name, "one-by-one") == 0,
+				      strcmp(name, "one-by-one") == 0 ||
+				      strcmp(name, "accepts") == 0,
 			"%s", name);
 		rows += i < COUNT(wrong);
 	}
@@ -290,7 +291,9 @@ static const struct {
 	{"path", "1", NULL, PYTHON, {"samples/python/fibonacci.py"}},
 	{"fifo", "1", NULL, PYTHON, {"samples/python/word_count.py"}},
 	{"path", "1", NULL, "perl", {"samples/perl/fibonacci.pl"}},
-	{"path", "1", NULL, PYTHON, {FAULTY, "none"}}, {"path", "1", "workers/echo", NULL, {NULL}},
+	{"path", "1", NULL, PYTHON, {FAULTY, "none"}},
+	{"path", "1", NULL, PYTHON, {FAULTY, "accepts"}},
+	{"path", "1", "workers/echo", NULL, {NULL}},
 	{"path", "1", "workers/evil", NULL, {"byte-by-byte"}},
 	{"corefx", "1", "workers/legacy_dotnet", NULL, {NULL}},
 	{"path", "1", NULL, PYTHON, {FAULTY, "loop"}},
@@ -355,6 +358,21 @@ START_TEST(javascript_shows_what_it_can)
 		ck_assert_str_eq(text_in(check, "result"), "ok");
 		ck_assert_str_eq(text_in(check, "came"), shown[i].came);
 	}
+	json_decref(document);
+}
+END_TEST
+
+/* To accept a task is not to report progress. */
+START_TEST(accepted_tasks_are_shown)
+{
+	json_t *document = results_of(fixture_wpool((const char *const[]){"check-worker", "--json",
+					      "--", PYTHON, FAULTY, "accepts", NULL}),
+		0);
+	const json_t *progress = check_named(document, "progress");
+	ck_assert_str_eq(text_in(progress, "result"), "not shown");
+	ck_assert_str_eq(text_in(progress, "came"), "no output with status -1");
+	ck_assert_str_eq(
+		text_in(check_named(document, "order"), "came"), "5 times -2, 5 times 201");
 	json_decref(document);
 }
 END_TEST
@@ -633,9 +651,9 @@ int main(void)
 	return SYSTEM_RUN("check_worker", {wrong_workers_are_named, 1}, {no_fault_is_left_out, 1},
 		{right_workers_pass, 1}, {bodies_are_given, 1}, {a_fault_is_explained, 1},
 		{the_last_lines_are_shown, 1}, {javascript_shows_what_it_can, 1},
-		{javascript_gives_up_a_task, 1}, {one_task_at_a_time_is_shown, 1},
-		{progress_counts_what_is_run, 1}, {a_check_alone_has_its_base, 1},
-		{the_page_has_every_check, 2}, {no_workers_get_a_verdict, COUNT(commands)},
-		{nothing_is_left_running, 1}, {nothing_is_left_when_it_is_killed, 2},
-		{mistakes_are_named, 1});
+		{javascript_gives_up_a_task, 1}, {accepted_tasks_are_shown, 1},
+		{one_task_at_a_time_is_shown, 1}, {progress_counts_what_is_run, 1},
+		{a_check_alone_has_its_base, 1}, {the_page_has_every_check, 2},
+		{no_workers_get_a_verdict, COUNT(commands)}, {nothing_is_left_running, 1},
+		{nothing_is_left_when_it_is_killed, 2}, {mistakes_are_named, 1});
 }

@@ -3,7 +3,7 @@
 
 It replies with the body in capitals, without an SDK. Each fault replaces one part of the class Worker, which has one
 task at a time, or of Loop, which has several. `threads` has no fault either: a thread for each of several tasks. `one-by-one`
-may have several tasks, but works on one at a time.
+may have several tasks, but works on one at a time. `accepts` has one, and accepts it before it answers.
 """
 import fcntl
 import json
@@ -209,6 +209,12 @@ class BareValue(Worker):
 class KeysInWords(Worker):
     def encode(self, output):
         return super().encode({"status": output["1"], "message": output.get("0", "")})
+
+
+class Accepts(Worker):
+    def handle(self, task):
+        self.answer({"1": -2})
+        return super().handle(task)
 
 
 class OnlyProgress(Worker):
@@ -760,6 +766,7 @@ class Threads(Worker):
 
 FAULTS = {
     "none": Worker,
+    "accepts": Accepts,
     "loop": Loop,
     "threads": Threads,
     "one-by-one": OneByOne,

@@ -30,7 +30,8 @@ static const struct {
 	{1, {{10, 200}, {10, -1}}, FAULT_LATE_PROGRESS, "progress of task 10, which is answered"},
 	{1, {{13, 200}}, FAULT_ID_UNKNOWN, "an answer to task 13, which no worker has had"},
 	{1, {{9, 200}}, FAULT_ID_EARLIER, "an answer to task 9, which an earlier worker had"},
-	{1, {{0, 200}, {10, -2}}, FAULT_LATE_PROGRESS, "task 10, which is answered"},
+	{1, {{0, 200}, {10, -2}}, FAULT_LATE_PROGRESS,
+		"an output that accepts task 10, which is answered"},
 	{9, {{12, 200}, {10, -1}, {10, 500}, {11, 201}}, FAULT_NONE, ""},
 	{9, {{12, 200}, {0, 200}}, FAULT_ID_MISSING, "status 200 without \"7\""},
 	{9, {{0, -1}}, FAULT_ID_MISSING, "status -1 without"},
@@ -128,6 +129,20 @@ START_TEST(an_answer_is_kept)
 }
 END_TEST
 
+START_TEST(what_accepts_a_task_is_no_progress)
+{
+	struct exchange exchange;
+	struct fault fault = {.kind = FAULT_NONE};
+	send_three(&exchange, 1);
+	ck_assert(take(&exchange, (struct sent){10, STATUS_ACCEPTED}, "", &fault));
+	ck_assert(take(&exchange, (struct sent){0, STATUS_ACCEPTED}, "", &fault));
+	ck_assert(take(&exchange, (struct sent){10, STATUS_PROGRESS}, "", &fault));
+	ck_assert_uint_eq(exchange.accepted, 2);
+	ck_assert_uint_eq(exchange.progress, 1);
+	ck_assert_uint_eq(exchange_open(&exchange), 3);
+}
+END_TEST
+
 /* Without an id and without a task: counted, since the time when it comes is left to chance. */
 START_TEST(a_surplus_is_counted)
 {
@@ -179,6 +194,7 @@ static Suite *exchange_suite(void)
 	tcase_add_loop_test(tcase, outputs_belong_to_tasks, 0, (int)(sizeof cases / sizeof *cases));
 	tcase_add_test(tcase, progress_may_set_a_hard_limit);
 	tcase_add_test(tcase, an_answer_is_kept);
+	tcase_add_test(tcase, what_accepts_a_task_is_no_progress);
 	tcase_add_test(tcase, a_surplus_is_counted);
 	tcase_add_test(tcase, a_bad_time_to_postpone_is_named);
 	suite_add_tcase(suite, tcase);
