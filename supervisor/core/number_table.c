@@ -31,8 +31,8 @@ static void chain(struct number_table *table, struct numbered *entry)
 	*bucket = entry;
 }
 
-/* Numbers are dense, so a table with as many buckets as entries has short chains. Without memory it
- * stays as it is, and the chains grow. */
+/* With twice as many buckets as entries most chains have one entry, also of numbers that are not
+ * dense. Without memory the table stays as it is, and the chains grow. */
 static void grow(struct number_table *table)
 {
 	struct numbered **old = table->buckets;
@@ -52,7 +52,7 @@ static void grow(struct number_table *table)
 
 void number_table_add(struct number_table *table, struct numbered *entry, uint64_t number)
 {
-	if (table->count >= table->bucket_count)
+	if (2 * table->count >= table->bucket_count)
 		grow(table);
 	entry->number = number;
 	chain(table, entry);
@@ -75,4 +75,9 @@ struct numbered *number_table_find(const struct number_table *table, uint64_t nu
 	while (entry && entry->number != number)
 		entry = entry->chain;
 	return entry;
+}
+
+void number_table_prefetch(const struct number_table *table, uint64_t number)
+{
+	__builtin_prefetch(*bucket_of(table, number), 1);
 }

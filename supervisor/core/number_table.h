@@ -29,5 +29,7 @@ void number_table_add(struct number_table *, struct numbered *, uint64_t number)
 void number_table_remove(struct number_table *, struct numbered *);
 /* The entry with this number, or NULL. */
 struct numbered *number_table_find(const struct number_table *, uint64_t number);
+/* The entry will be looked for soon: have the processor fetch it, and do not wait for it. */
+void number_table_prefetch(const struct number_table *, uint64_t number);
 
 #endif

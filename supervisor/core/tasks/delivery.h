@@ -68,6 +68,11 @@ struct delivery {
 	struct session *session; /* NULL: no key, or given up */
 	struct link in_lane;     /* in its lane, until it is RELEASED; without a key: in the list of
 				    detached ones */
+	/* throttling.h */
+	struct throttle_group *group;       /* QUEUED: that it waits in, or NULL */
+	uint64_t throttle_keys[PASSES_MAX]; /* for each throttle of its pool: see throttle_ask */
+	uint32_t keys_for;                  /* the list of throttles that its keys are for */
+	bool was_delayed;                   /* it had to wait for one */
 	/* SENT */
 	struct pipe *pipe;    /* that it is in */
 	struct numbered open; /* in dispatch's table, by id */
@@ -110,12 +115,7 @@ struct delivery {
 				  NotBefore); 0: at once */
 	int64_t soft_ms;       /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
 	struct text body;
-	/* throttling.h */
-	struct throttle_group *group;       /* QUEUED: that it waits in, or NULL */
-	mtime throttled_at;                 /* it waits in groups since then */
-	uint32_t keys_for;                  /* the list of throttles that its keys are for */
-	bool was_delayed;                   /* it had to wait for one */
-	uint64_t throttle_keys[PASSES_MAX]; /* for each throttle of its pool: see throttle_ask */
+	mtime throttled_at; /* it waits in groups (throttling.h) since then */
 	uint8_t bytes[];
 };
 

@@ -51,7 +51,8 @@ struct grants {
 	bool is_unsure;      /* the latest refusal was */
 	struct link urgent;  /* member_windows: a task waits, and none was asked for lately */
 	struct link wanting; /* the others that need more */
-	struct link held;    /* grants, the first one to end first */
+	struct link held;    /* grants of which some are left, in the order of their requests: with
+				equal leases, the first one to end first */
 	struct link charged; /* member_windows, in this turn */
 	struct returned returned[REQUEST_KEYS_MAX]; /* to be reported */
 	uint32_t returned_count;

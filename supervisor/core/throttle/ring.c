@@ -46,6 +46,15 @@ mtime ring_free_at(const struct ring *ring, uint32_t limit, mtime period)
 	return ring->has_forgotten ? mtime_after(ring->forgotten_at, period) : 0;
 }
 
+/* The oldest start, whose place is the next one, and the latest. */
+void ring_prefetch(const struct ring *ring)
+{
+	if (ring->count == 0)
+		return;
+	__builtin_prefetch(&ring->starts[ring->next], 1);
+	__builtin_prefetch(&ring->starts[place_of(ring, 1)], 1);
+}
+
 void ring_add(struct ring *ring, mtime now)
 {
 	mtime latest;

@@ -32,6 +32,8 @@ void ring_forgot(struct ring *, mtime at);
  * late as it can have been: that makes a difference only after a higher limit with a longer period.
  */
 mtime ring_free_at(const struct ring *, uint32_t limit, mtime period);
+/* ring_free_at and ring_add will be called soon: have the processor fetch what they need. */
+void ring_prefetch(const struct ring *);
 /* Record a start. `now` is at least 0; one that is earlier than the latest start, or than those
  * that were forgotten, counts as equal to it. There must be a place at all. */
 void ring_add(struct ring *, mtime now);

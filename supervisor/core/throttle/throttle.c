@@ -118,6 +118,25 @@ uint64_t throttle_key(const struct throttle *throttle, struct text key)
 	return number + (number == THROTTLE_NO_KEY);
 }
 
+/* What a start changes: its ring, and its neighbours in the list, which it leaves. */
+static void window_prefetch(const struct window *window)
+{
+	ring_prefetch(&window->ring);
+	__builtin_prefetch(window->by_start.prev, 1);
+	__builtin_prefetch(window->by_start.next, 1);
+}
+
+void throttle_expect(const struct throttle *throttle, const uint64_t *keys, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		number_table_prefetch(&throttle->by_key, number_of_key(keys[i]));
+	for (uint32_t i = 0; i < count; i++) {
+		const struct window *window = window_find(throttle, keys[i]);
+		if (window)
+			window_prefetch(window);
+	}
+}
+
 mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct window **ret_window)
 {
 	const struct throttle_figures *figures = &throttle->figures;

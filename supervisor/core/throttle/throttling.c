@@ -616,6 +616,20 @@ static void count_delay(struct throttling *throttling, struct delivery *delivery
 	throttle_count_delay(throttling->passes.of[refuses].throttle);
 }
 
+void throttling_expect(const struct throttling *throttling, const struct link *queued)
+{
+	uint64_t keys[THROTTLING_AHEAD];
+	for (uint32_t i = 0; i < throttling->passes.count; i++) {
+		uint32_t count = 0;
+		if (!throttling->config->throttles[i].has_key)
+			continue;
+		for (const struct link *link = queued->next;
+			count < THROTTLING_AHEAD && link != queued; link = link->next)
+			keys[count++] = task_at(link)->throttle_keys[i];
+		throttle_expect(throttling->passes.of[i].throttle, keys, count);
+	}
+}
+
 enum throttling_answer throttling_ask(
 	struct throttling *throttling, struct delivery *delivery, bool keeps_place, mtime now)
 {
