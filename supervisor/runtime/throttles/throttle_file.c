@@ -27,6 +27,8 @@ _Static_assert(sizeof(struct entry_bytes) == THROTTLE_FILE_ENTRY, "entry");
 #define STARTS_BITS 24
 #define STARTS_MAX  ((1u << STARTS_BITS) - 1)
 
+#define PIECE (170 * THROTTLE_FILE_ENTRY) /* a page of memory */
+
 /* ---------- writing ---------- */
 
 static uint64_t header_check(const struct header_bytes *bytes)
@@ -70,13 +72,19 @@ void throttle_file_append(struct buf *out, const struct throttle_file_header *he
 
 /* ---------- reading ---------- */
 
-static bool read_header(struct text text, struct throttle_file_header *ret)
+/* The piece of a file that was read last. */
+struct piece {
+	const struct throttle_file *file;
+	uint64_t begin, end;
+	uint8_t bytes[PIECE];
+};
+
+static bool read_header(const struct throttle_file_source *source, struct throttle_file_header *ret)
 {
 	struct header_bytes bytes;
 
-	if (text.len < sizeof bytes)
+	if (source->size < sizeof bytes || !source->read(source->ctx, 0, &bytes, sizeof bytes))
 		return false;
-	memcpy(&bytes, text.ptr, sizeof bytes);
 	if (memcmp(bytes.magic, magic, sizeof magic) != 0 || bytes.check != header_check(&bytes))
 		return false;
 	*ret = (struct throttle_file_header){.generation = be64toh(bytes.generation),
@@ -85,29 +93,32 @@ static bool read_header(struct text text, struct throttle_file_header *ret)
 	return true;
 }
 
-static struct entry_bytes bytes_at(const struct throttle_file *file, size_t offset)
+/* Read the piece that begins with this entry. */
+static bool read_piece(struct piece *piece, uint64_t offset)
+{
+	const struct throttle_file *file = piece->file;
+	uint64_t left = file->size - offset;
+	size_t len = left < PIECE ? (size_t)left : PIECE;
+
+	piece->begin = offset;
+	piece->end = offset + len;
+	return file->source.read(file->source.ctx, offset, piece->bytes, len);
+}
+
+/* False: it cannot be read, or is not one that was written there; then the piece is not used any
+ * more. */
+static bool read_entry(struct piece *piece, uint64_t offset, struct throttle_file_entry *ret_entry)
 {
 	struct entry_bytes bytes;
 
-	memcpy(&bytes, file->bytes.ptr + offset, sizeof bytes);
-	return bytes;
-}
-
-static struct throttle_file_entry entry_at(const struct throttle_file *file, size_t offset)
-{
-	struct entry_bytes bytes = bytes_at(file, offset);
-
-	return (struct throttle_file_entry){.kind = be32toh(bytes.head) >> STARTS_BITS,
+	if ((offset < piece->begin || offset >= piece->end) && !read_piece(piece, offset))
+		return false;
+	memcpy(&bytes, piece->bytes + (offset - piece->begin), sizeof bytes);
+	*ret_entry = (struct throttle_file_entry){.kind = be32toh(bytes.head) >> STARTS_BITS,
 		.starts = be32toh(bytes.head) & STARTS_MAX,
 		.id = be64toh(bytes.id),
 		.at = (mtime)be64toh(bytes.at)};
-}
-
-static bool is_whole(const struct throttle_file *file, size_t offset)
-{
-	struct entry_bytes bytes = bytes_at(file, offset);
-
-	return bytes.check == entry_check(&file->header, offset, &bytes);
+	return bytes.check == entry_check(&piece->file->header, offset, &bytes);
 }
 
 /* Time does not go on with it. */
@@ -121,67 +132,71 @@ static bool take_boot(struct throttle_file *file, const struct throttle_file_ent
 }
 
 /* False: it makes no sense where it stands. */
-static bool take_entry(struct throttle_file *file, size_t offset)
+static bool take_entry(
+	struct throttle_file *file, uint64_t offset, const struct throttle_file_entry *entry)
 {
-	struct throttle_file_entry entry = entry_at(file, offset);
-
-	switch (entry.kind) {
+	switch (entry->kind) {
 	case THROTTLE_FILE_BOOT:
 		/* A file that begins in the middle of a boot has the begin of it before its own. */
 		if (offset > THROTTLE_FILE_HEADER)
-			return take_boot(file, &entry);
-		file->boot = entry.id;
-		file->boot_began = entry.at;
-		file->latest = mtime_max(file->latest, entry.at);
+			return take_boot(file, entry);
+		file->boot = entry->id;
+		file->boot_began = entry->at;
+		file->latest = mtime_max(file->latest, entry->at);
 		return true;
 	case THROTTLE_FILE_START:
 		file->has_unwritten = true;
-		return offset > THROTTLE_FILE_HEADER && entry.starts > 0;
+		return offset > THROTTLE_FILE_HEADER && entry->starts > 0;
 	case THROTTLE_FILE_WRITTEN:
-		if (offset == THROTTLE_FILE_HEADER || entry.at < file->latest)
+		if (offset == THROTTLE_FILE_HEADER || entry->at < file->latest)
 			return false;
-		file->latest = entry.at;
+		file->latest = entry->at;
 		file->has_unwritten = false;
 		return true;
 	}
 	return false;
 }
 
-enum rc throttle_file_read(struct text bytes, struct throttle_file *ret)
+enum rc throttle_file_read(const struct throttle_file_source *source, struct throttle_file *ret)
 {
-	struct throttle_file file = {0};
+	struct throttle_file file = {.source = *source, .size = source->size};
+	struct piece piece = {.file = &file};
+	struct throttle_file_entry entry;
 
-	if (bytes.len == 0)
+	if (source->size == 0)
 		return RC_NOT_FOUND;
-	if (!read_header(bytes, &file.header) ||
-		bytes.len < THROTTLE_FILE_HEADER + THROTTLE_FILE_ENTRY)
+	if (!read_header(source, &file.header) ||
+		source->size < THROTTLE_FILE_HEADER + THROTTLE_FILE_ENTRY)
 		return RC_MALFORMED;
-	bytes.len -= (bytes.len - THROTTLE_FILE_HEADER) % THROTTLE_FILE_ENTRY;
-	file.bytes = bytes;
+	file.size -= (file.size - THROTTLE_FILE_HEADER) % THROTTLE_FILE_ENTRY;
 	file.latest = file.header.before;
-	for (size_t at = THROTTLE_FILE_HEADER; at < bytes.len; at += THROTTLE_FILE_ENTRY)
-		if (!is_whole(&file, at) || !take_entry(&file, at))
+	for (uint64_t at = THROTTLE_FILE_HEADER; at < file.size; at += THROTTLE_FILE_ENTRY)
+		if (!read_entry(&piece, at, &entry) || !take_entry(&file, at, &entry))
 			return RC_MALFORMED;
 	*ret = file;
 	return RC_OK;
 }
 
-void throttle_file_replay(const struct throttle_file *file, mtime unwritten_at,
+bool throttle_file_replay(const struct throttle_file *file, mtime unwritten_at,
 	void (*on_starts)(void *ctx, uint64_t key, uint32_t starts, mtime at), void *ctx)
 {
-	size_t from = THROTTLE_FILE_HEADER, len = file->bytes.len;
+	struct piece piece = {.file = file};
+	struct throttle_file_entry entry;
+	uint64_t from = THROTTLE_FILE_HEADER;
 
-	for (size_t to = from; to <= len; to += THROTTLE_FILE_ENTRY) {
+	for (uint64_t to = from; to <= file->size; to += THROTTLE_FILE_ENTRY) {
 		struct throttle_file_entry last = {
 			.kind = THROTTLE_FILE_WRITTEN, .at = unwritten_at};
-		if (to < len)
-			last = entry_at(file, to);
+		if (to < file->size && !read_entry(&piece, to, &last))
+			return false;
 		if (last.kind == THROTTLE_FILE_START)
 			continue;
 		for (; from < to; from += THROTTLE_FILE_ENTRY) {
-			struct throttle_file_entry entry = entry_at(file, from);
+			if (!read_entry(&piece, from, &entry))
+				return false;
 			on_starts(ctx, entry.id, entry.starts, last.at);
 		}
 		from = to + THROTTLE_FILE_ENTRY;
 	}
+	return true;
 }

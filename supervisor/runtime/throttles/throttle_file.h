@@ -38,9 +38,19 @@ void throttle_file_append_header(struct buf *, const struct throttle_file_header
 void throttle_file_append(struct buf *, const struct throttle_file_header *, uint64_t offset,
 	const struct throttle_file_entry *);
 
+/* Where the bytes of a file are. They are read in small pieces, as a file may be larger than the
+ * memory. */
+struct throttle_file_source {
+	/* Read so many bytes, which are below size. False: they cannot be read. */
+	bool (*read)(void *ctx, uint64_t offset, void *ret_bytes, size_t len);
+	void *ctx; /* borrowed, until the file is replayed */
+	uint64_t size;
+};
+
 /* What a file has. */
 struct throttle_file {
-	struct text bytes; /* borrowed: the header and whole entries */
+	struct throttle_file_source source;
+	uint64_t size; /* of the header and whole entries */
 	struct throttle_file_header header;
 	uint64_t boot; /* of its last BOOT */
 	mtime boot_began;
@@ -48,13 +58,15 @@ struct throttle_file {
 	bool has_unwritten; /* there are starts behind the last WRITTEN */
 };
 
-/* Check a file. RC_NOT_FOUND: it is empty. RC_MALFORMED: something in it is not what was written.
- * An entry at the end of which only a part is there was not written as a whole, so its tasks did
- * not start: it is left out. */
-enum rc throttle_file_read(struct text bytes, struct throttle_file *ret) MUST_CHECK;
+/* Check a file. RC_NOT_FOUND: it is empty. RC_MALFORMED: something in it is not what was written,
+ * or cannot be read. An entry at the end of which only a part is there was not written as a whole,
+ * so its tasks did not start: it is left out. */
+enum rc throttle_file_read(
+	const struct throttle_file_source *, struct throttle_file *ret) MUST_CHECK;
 /* Call on_starts for each START, in the order of times. unwritten_at: the time of those behind the
- * last WRITTEN. */
-void throttle_file_replay(const struct throttle_file *, mtime unwritten_at,
-	void (*on_starts)(void *ctx, uint64_t key, uint32_t starts, mtime at), void *ctx);
+ * last WRITTEN. False: the rest cannot be read any more. */
+bool throttle_file_replay(const struct throttle_file *, mtime unwritten_at,
+	void (*on_starts)(void *ctx, uint64_t key, uint32_t starts, mtime at),
+	void *ctx) MUST_CHECK;
 
 #endif

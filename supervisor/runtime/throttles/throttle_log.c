@@ -45,8 +45,7 @@ struct throttle_log {
 	bool has_started;         /* in this turn */
 	mtime written_at;         /* of the last starts in it; MTIME_NEVER: that is in it */
 	struct buf out;
-	/* What was read; empty after throttle_log_restore or throttle_log_begin. */
-	struct buf bytes[2];
+	/* What was read; none after throttle_log_restore or throttle_log_begin. */
 	struct throttle_file files[2]; /* the older one first */
 	int file_count;
 };
@@ -122,30 +121,30 @@ static void close_files(struct throttle_log *log)
 	}
 }
 
-static bool read_file(struct throttle_log *log, int which)
+/* ctx: the file. A file that is cut meanwhile has fewer bytes. */
+static bool read_at(void *ctx, uint64_t offset, void *ret_bytes, size_t len)
 {
-	struct stat status;
-	size_t len;
-	uint8_t *at;
+	const int *fd = ctx;
+	uint8_t *bytes = ret_bytes;
 	ssize_t n;
 
-	if (fstat(log->fds[which], &status) != 0)
-		return false;
-	len = (size_t)status.st_size;
-	if (len == 0)
-		return true;
-	at = buf_reserve(&log->bytes[which], len);
-	if (!at) {
-		errno = ENOMEM;
-		return false;
-	}
 	for (size_t done = 0; done < len; done += (size_t)n) {
-		n = pread(log->fds[which], at + done, len - done, (off_t)done);
+		n = pread(*fd, bytes + done, len - done, (off_t)(offset + done));
 		if (n <= 0)
 			return false;
 	}
-	buf_commit(&log->bytes[which], len);
 	return true;
+}
+
+static enum rc read_file(struct throttle_log *log, int which, struct throttle_file *ret)
+{
+	struct throttle_file_source source = {.read = read_at, .ctx = &log->fds[which]};
+	struct stat status;
+
+	if (fstat(log->fds[which], &status) != 0)
+		return RC_MALFORMED;
+	source.size = (uint64_t)status.st_size;
+	return throttle_file_read(&source, ret);
 }
 
 static bool write_at(int fd, size_t offset, struct text bytes)
@@ -208,14 +207,11 @@ static bool are_in_order(const struct throttle_file *older, const struct throttl
 
 static enum throttle_past judge(struct throttle_log *log, mtime now)
 {
-	enum rc rcs[2];
-
 	for (int i = 0; i < 2; i++) {
-		struct throttle_file *file = &log->files[log->file_count];
-		rcs[i] = throttle_file_read(buf_text(&log->bytes[i]), file);
-		if (rcs[i] == RC_MALFORMED)
+		enum rc rc = read_file(log, i, &log->files[log->file_count]);
+		if (rc == RC_MALFORMED)
 			return THROTTLE_PAST_DAMAGED;
-		if (rcs[i] == RC_OK) {
+		if (rc == RC_OK) {
 			log->current = i;
 			log->file_count++;
 		}
@@ -233,15 +229,6 @@ static enum throttle_past judge(struct throttle_log *log, mtime now)
 		return THROTTLE_PAST_DAMAGED;
 	return ends_by_now(log, &log->files[log->file_count - 1], now) ? THROTTLE_PAST_KNOWN
 								       : THROTTLE_PAST_DAMAGED;
-}
-
-static void forget_bytes(struct throttle_log *log)
-{
-	for (int i = 0; i < 2; i++) {
-		buf_release(&log->bytes[i]);
-		buf_init(&log->bytes[i], FILE_MAX);
-	}
-	log->file_count = 0;
 }
 
 /* Keep both under another name, and begin new ones. */
@@ -278,7 +265,6 @@ struct throttle_log *throttle_log_open(
 	log->written_at = MTIME_NEVER;
 	log->rotate_size = ROTATE_MIN;
 	buf_init(&log->out, SIZE_MAX);
-	forget_bytes(log);
 	set_name(log);
 	*ret_past = THROTTLE_PAST_UNKNOWN;
 	if (!read_boot(&log->boot) || !open_files(log)) {
@@ -286,11 +272,10 @@ struct throttle_log *throttle_log_open(
 		close_files(log);
 		return log;
 	}
-	*ret_past =
-		read_file(log, 0) && read_file(log, 1) ? judge(log, now) : THROTTLE_PAST_DAMAGED;
+	*ret_past = judge(log, now);
 	if (*ret_past == THROTTLE_PAST_DAMAGED) {
 		put_aside(log);
-		forget_bytes(log);
+		log->file_count = 0;
 	}
 	return log;
 }
@@ -399,7 +384,7 @@ static bool begin(struct throttle_log *log, uint64_t seed, mtime before)
 void throttle_log_begin(
 	struct throttle_log *log, const struct throttle *throttle, mtime before, mtime now)
 {
-	forget_bytes(log);
+	log->file_count = 0;
 	if (log->has_failed) /* it could not be opened */
 		return;
 	if (open_files(log) && begin(log, throttle_seed(throttle), before))
@@ -422,6 +407,21 @@ static void on_starts(void *ctx, uint64_t key, uint32_t starts, mtime at)
 	throttle_restore(restored->throttle, key, starts, mtime_max(at - restored->shift, 0));
 }
 
+/* False: they could be read a moment ago, and cannot any more. */
+static bool replay(const struct throttle_log *log, struct restored *restored, mtime now)
+{
+	bool is_read = true;
+
+	for (int i = 0; is_read && i < log->file_count; i++)
+		is_read =
+			throttle_file_replay(&log->files[i], now + log->shift, on_starts, restored);
+	if (!is_read)
+		log_warn("throttle %s: the record of its starts, %s/%s.*, cannot be read any more: "
+			 "nothing starts for one period",
+			log->place.name, log->place.path, log->name);
+	return is_read;
+}
+
 /* Over a boot, or on another machine, the files' time goes on at this moment: how long nothing was
  * recorded is not known. */
 void throttle_log_restore(struct throttle_log *log, struct throttle *throttle, mtime now)
@@ -434,12 +434,12 @@ void throttle_log_restore(struct throttle_log *log, struct throttle *throttle, m
 
 	log->shift = restored.shift;
 	log->header = last->header;
-	log->size = last->bytes.len;
+	log->size = last->size;
 	log->latest = last->latest;
 	throttle_missed(throttle, mtime_max(log->files[0].header.before - log->shift, 0));
-	for (int i = 0; i < log->file_count; i++)
-		throttle_file_replay(&log->files[i], now + log->shift, on_starts, &restored);
-	forget_bytes(log);
+	if (!replay(log, &restored, now))
+		throttle_missed(throttle, now);
+	log->file_count = 0;
 	log->is_recording = true;
 	if (has_unwritten)
 		put_written(log, now);
@@ -528,7 +528,6 @@ void throttle_log_close(struct throttle_log *log)
 	}
 	close_files(log);
 	buf_release(&log->out);
-	forget_bytes(log);
 	free(log);
 }
 

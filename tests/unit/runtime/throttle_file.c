@@ -3,16 +3,21 @@
 #include "runtime/throttles/throttle_file.h"
 #include "unit/unit.h"
 
+#include <string.h>
+
 #define BOOT_A UINT64_C(0xaaaa)
 #define BOOT_B UINT64_C(0xbbbb)
 
 static const struct throttle_file_header header = {
 	.generation = 3, .seed = UINT64_C(0x0123456789abcdef), .before = 500};
 static struct buf written;
+static size_t longest_read, reads_left;
 
 static void set_up(void)
 {
 	buf_init(&written, SIZE_MAX);
+	longest_read = 0;
+	reads_left = SIZE_MAX;
 	throttle_file_append_header(&written, &header);
 }
 
@@ -41,10 +46,28 @@ static void put_written(mtime at)
 	put((struct throttle_file_entry){.kind = THROTTLE_FILE_WRITTEN, .at = at});
 }
 
+static bool read_written(void *ctx, uint64_t offset, void *ret_bytes, size_t len)
+{
+	ck_assert_ptr_eq(ctx, &written);
+	ck_assert_uint_le(offset + len, buf_len(&written));
+	if (reads_left == 0)
+		return false;
+	reads_left--;
+	longest_read = len > longest_read ? len : longest_read;
+	memcpy(ret_bytes, buf_text(&written).ptr + offset, len);
+	return true;
+}
+
+static enum rc read_file(size_t size, struct throttle_file *ret)
+{
+	struct throttle_file_source source = {.read = read_written, .ctx = &written, .size = size};
+	return throttle_file_read(&source, ret);
+}
+
 static struct throttle_file read_back(void)
 {
 	struct throttle_file file;
-	ck_assert_int_eq(throttle_file_read(buf_text(&written), &file), RC_OK);
+	ck_assert_int_eq(read_file(buf_len(&written), &file), RC_OK);
 	return file;
 }
 
@@ -69,7 +92,7 @@ static void expect_replay(mtime unwritten_at, const struct start *expected, size
 {
 	struct throttle_file file = read_back();
 	replayed_count = 0;
-	throttle_file_replay(&file, unwritten_at, on_starts, &written);
+	ck_assert(throttle_file_replay(&file, unwritten_at, on_starts, &written));
 	ck_assert_uint_eq(replayed_count, count);
 	for (size_t i = 0; i < count; i++) {
 		ck_assert_uint_eq(replayed[i].key, expected[i].key);
@@ -110,7 +133,7 @@ START_TEST(starts_have_the_time_at_which_they_were_written)
 	file = read_back();
 	ck_assert_int_eq(file.latest, 700);
 	ck_assert(file.has_unwritten);
-	ck_assert_uint_eq(file.bytes.len, buf_len(&written));
+	ck_assert_uint_eq(file.size, buf_len(&written));
 }
 END_TEST
 
@@ -136,17 +159,75 @@ START_TEST(time_goes_on_in_another_boot)
 }
 END_TEST
 
+/* ---------- files larger than the memory ---------- */
+
+#define TURNS 1000
+#define MANY  500 /* keys in one turn: more than one piece has */
+
+static struct start counted;
+
+static void count_starts(void *ctx, uint64_t key, uint32_t starts, mtime at)
+{
+	(void)ctx;
+	ck_assert_int_ge(at, counted.at);
+	counted = (struct start){counted.key + key, counted.starts + starts, at};
+}
+
+static void put_turns(void)
+{
+	put_boot(BOOT_A, 100);
+	for (int turn = 0; turn < TURNS; turn++) {
+		put_start(1, 2);
+		put_written(600 + turn);
+	}
+	for (uint64_t key = 1; key <= MANY; key++)
+		put_start(key, 1);
+}
+
+START_TEST(a_large_file_is_read_in_small_pieces)
+{
+	put_turns();
+	struct throttle_file file = read_back();
+	counted = (struct start){0};
+	ck_assert(throttle_file_replay(&file, 5000, count_starts, NULL));
+	ck_assert_uint_eq(counted.key, TURNS + MANY * (MANY + 1) / 2);
+	ck_assert_uint_eq(counted.starts, 2 * TURNS + MANY);
+	ck_assert_int_eq(counted.at, 5000);
+	ck_assert_uint_le(longest_read, 4096);
+}
+END_TEST
+
+/* Wherever it ends: before, or among the starts that are replayed. */
+START_TEST(what_cannot_be_read_is_noticed)
+{
+	put_turns();
+	struct throttle_file file = read_back();
+	size_t reads = 0;
+	for (bool is_read = false; !is_read; reads++) {
+		counted = (struct start){0};
+		reads_left = reads;
+		is_read = throttle_file_replay(&file, 5000, count_starts, NULL);
+		ck_assert(is_read == (counted.starts == 2 * TURNS + MANY));
+	}
+	ck_assert_uint_gt(reads, 10);
+	for (size_t i = 0; i < 10; i++) {
+		reads_left = i;
+		ck_assert_int_eq(read_file(buf_len(&written), &file), RC_MALFORMED);
+	}
+}
+END_TEST
+
 /* ---------- what is not as it was written ---------- */
 
 static enum rc read_part(size_t len)
 {
 	struct throttle_file file = {.latest = -7};
-	enum rc rc = throttle_file_read(text_of(buf_text(&written).ptr, len), &file);
+	enum rc rc = read_file(len, &file);
 	size_t whole = THROTTLE_FILE_HEADER;
 	while (whole + THROTTLE_FILE_ENTRY <= len)
 		whole += THROTTLE_FILE_ENTRY;
 	if (rc == RC_OK)
-		ck_assert_uint_eq(file.bytes.len, whole);
+		ck_assert_uint_eq(file.size, whole);
 	else
 		ck_assert_int_eq(file.latest, -7);
 	return rc;
@@ -175,7 +256,7 @@ START_TEST(each_changed_bit_is_noticed)
 	uint8_t *bytes = written.bytes + written.head;
 	for (size_t bit = 0; bit < 8 * buf_len(&written); bit++) {
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		ck_assert_int_eq(throttle_file_read(buf_text(&written), &file), RC_MALFORMED);
+		ck_assert_int_eq(read_file(buf_len(&written), &file), RC_MALFORMED);
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
 	(void)read_back();
@@ -192,14 +273,14 @@ START_TEST(an_entry_in_another_place_or_of_another_generation_is_noticed)
 	size_t before = buf_len(&written);
 	struct throttle_file_entry entry = {.kind = THROTTLE_FILE_START, .id = 7, .starts = 1};
 	throttle_file_append(&written, &header, before + THROTTLE_FILE_ENTRY, &entry);
-	ck_assert_int_eq(throttle_file_read(buf_text(&written), &file), RC_MALFORMED);
+	ck_assert_int_eq(read_file(buf_len(&written), &file), RC_MALFORMED);
 	buf_truncate(&written, before);
 	older.generation--;
 	throttle_file_append(&written, &older, before, &entry);
-	ck_assert_int_eq(throttle_file_read(buf_text(&written), &file), RC_MALFORMED);
+	ck_assert_int_eq(read_file(buf_len(&written), &file), RC_MALFORMED);
 	buf_truncate(&written, before);
 	throttle_file_append(&written, &header, before, &entry);
-	ck_assert_int_eq(throttle_file_read(buf_text(&written), &file), RC_OK);
+	ck_assert_int_eq(read_file(buf_len(&written), &file), RC_OK);
 }
 END_TEST
 
@@ -230,8 +311,8 @@ START_TEST(what_makes_no_sense_is_noticed)
 	struct throttle_file file;
 	for (size_t i = 0; i < 3 && (i == 0 || trial->entries[i].at || trial->entries[i].id); i++)
 		put(trial->entries[i]);
-	ck_assert_msg(throttle_file_read(buf_text(&written), &file) == RC_MALFORMED, "%d: %s", _i,
-		trial->what);
+	ck_assert_msg(
+		read_file(buf_len(&written), &file) == RC_MALFORMED, "%d: %s", _i, trial->what);
 }
 END_TEST
 
@@ -242,6 +323,8 @@ static Suite *throttle_file_suite(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, starts_have_the_time_at_which_they_were_written);
 	tcase_add_test(tcase, time_goes_on_in_another_boot);
+	tcase_add_test(tcase, a_large_file_is_read_in_small_pieces);
+	tcase_add_test(tcase, what_cannot_be_read_is_noticed);
 	tcase_add_test(tcase, a_part_of_an_entry_at_the_end_is_left_out);
 	tcase_add_test(tcase, each_changed_bit_is_noticed);
 	tcase_add_test(tcase, an_entry_in_another_place_or_of_another_generation_is_noticed);

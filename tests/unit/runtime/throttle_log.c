@@ -475,6 +475,27 @@ START_TEST(a_damaged_file_is_put_aside_and_one_period_waited)
 }
 END_TEST
 
+/* It was whole when it was opened. */
+START_TEST(a_file_that_cannot_be_read_any_more_costs_one_period)
+{
+	enum throttle_past past;
+	start_process();
+	turn(0, 1);
+	end_process();
+	throttle_log = throttle_log_open(&place, now, &past);
+	ck_assert_ptr_nonnull(throttle_log);
+	ck_assert_int_eq(past, THROTTLE_PAST_KNOWN);
+	throttle = throttle_new(&figures, throttle_log_seed(throttle_log));
+	ck_assert_ptr_nonnull(throttle);
+	int fd = openat(place.folder, "throttle-erp.0", O_WRONLY);
+	ck_assert_int_eq(ftruncate(fd, THROTTLE_FILE_HEADER), 0);
+	close(fd);
+	throttle_log_restore(throttle_log, throttle, now);
+	ck_assert_int_eq(wait_of(1), PERIOD);
+	ck_assert(has_logged("cannot be read any more"));
+}
+END_TEST
+
 START_TEST(times_in_the_future_are_damage)
 {
 	start_process();
@@ -605,8 +626,9 @@ static Suite *throttle_log_suite(void)
 		one_turn_later_the_time_is_known, no_start_is_one_too_many_wherever_it_is_killed,
 		a_longer_period_after_the_start_counts_what_was_left_out,
 		each_key_setting_has_files_of_its_own, removed_files_are_gone,
-		a_damaged_file_is_put_aside_and_one_period_waited, times_in_the_future_are_damage,
-		files_that_do_not_belong_together_are_damage,
+		a_damaged_file_is_put_aside_and_one_period_waited,
+		a_file_that_cannot_be_read_any_more_costs_one_period,
+		times_in_the_future_are_damage, files_that_do_not_belong_together_are_damage,
 		a_full_disk_stops_no_task_and_counts_as_damage,
 		once_there_is_space_again_it_is_recorded_again,
 		what_another_process_records_is_left_alone, what_is_no_file_is_left_alone};
