@@ -49,8 +49,9 @@ def run(handler: Handler, *, blocked_after: Optional[float] = BLOCKED_AFTER) -> 
         # Here, because workers with plain handlers start faster without asyncio; and before workers are forked.
         from . import async_host, event_loop
     preload()
-    # The supervisor logs lines as they come, so do not buffer them.
-    cast(io.TextIOWrapper, sys.stdout).reconfigure(line_buffering=True)
+    # The supervisor logs lines as they come, so do not buffer them. What is no file is the program's own affair.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     control = Control.on_stdin()
     try:
         limit, address = _concurrency(), control.read_address()

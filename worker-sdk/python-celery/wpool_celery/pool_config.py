@@ -1,0 +1,2 @@
+def pool_config(app, options):
+    return ""
