@@ -1,4 +1,4 @@
-"""python3 -m wpool_celery: Celery's own `worker` command with wpool's pool and consumer in its worker."""
+"""Celery's own `worker` command; its worker gets wpool's pool and consumer."""
 
 import argparse
 import os
@@ -12,15 +12,15 @@ from wpool_worker.errors import log_error
 
 from . import TESTED
 from .consumer import Consumer
-from .pool import Pool, Timer
+from .pool import Pool
 from .pool_config import pool_config
 from .records import prefix_of
 
-GLOBAL = ("app", "broker", "result-backend", "loader", "config", "workdir")  # Celery's options that come before `worker`
-# Options of `celery worker` that change nothing here.
-INSTEAD = {"autoscale": "the pool's setting `workers: {min, max}`", "beat": "a process of its own, `celery beat`",
-           "purge": "`celery purge`", "detach": "systemd or a container", "logfile": "the log of wpool",
-           "pidfile": "systemd or a container"}
+SETTINGS = (["-c", "--concurrency"], ["--autoscale"], ["--max-tasks-per-child"], ["--max-memory-per-child"],
+            ["--prefetch-multiplier"], ["-Q", "--queues"], ["-X", "--exclude-queues"])  # of wpool's pools
+GLOBAL = {"app": "-A", "broker": "-b", "result-backend": None, "loader": None, "config": None, "workdir": None}
+INSTEAD = {"autoscale": "the pool's `workers: {min, max}`", "beat": "a process of its own, `celery beat`",
+           "purge": "`celery purge`", "detach": "systemd or a container", "logfile": "the log of wpool"}
 
 
 def refuse(why):
@@ -28,31 +28,28 @@ def refuse(why):
 
 
 class Worker(celery_worker.Worker):
-    is_dry = False  # only to print the configuration
+    config_of = None  # the arguments of the command in the configuration that is to be printed
 
     def __init__(self, app=None, hostname=None, **options):
-        app = app or self.app
-        transport = app.connection_for_read().transport.driver_type
+        conf, pool, slot = self.app.conf, os.environ.get("WPOOL_POOL"), os.environ.get("WPOOL_SLOT", "0")
+        transport = self.app.connection_for_read().transport.driver_type
         if transport != "amqp":
-            refuse(f"the application's broker is {transport}, and that of wpool is RabbitMQ")
-        if not self.is_dry:
-            for name in filter(options.get, INSTEAD):
-                refuse(f"not --{name}, but {INSTEAD[name]}")
-            name, host = nodesplit(hostname)
-            name = os.environ.get("WPOOL_POOL", name) if name == "celery" else name
-            slot = os.environ.get("WPOOL_SLOT", "0")
-            hostname = nodename(f"{name}-{slot}", host)
-            options.update(quiet=True, concurrency=1, statedb=options.get("statedb") and f"{options['statedb']}-{slot}")
-            Pool.records = prefix_of(app.main, app.conf.broker_url, app.conf.result_backend)
+            refuse(f"the application's broker is {transport}; that of wpool is RabbitMQ")
+        if self.config_of:
+            print(pool_config(self.app, options, self.config_of), end="")
+            sys.exit()
+        for name in filter(options.get, INSTEAD):
+            refuse(f"not --{name}, but {INSTEAD[name]}")
+        name, host = nodesplit(hostname)
+        hostname = nodename(f"{pool if pool and name == 'celery' else name}-{slot}", host)
+        Pool.records = prefix_of(self.app.main, conf.broker_url, conf.result_backend)
         # Confirmed: what a task sends is not lost in a connection that has died.
-        app.conf.broker_transport_options = {"confirm_publish": True, **app.conf.broker_transport_options}
-        options.update(pool=Pool, consumer_cls=Consumer, timer_cls=Timer, use_eventloop=False)
+        conf.broker_transport_options = {"confirm_publish": True, **conf.broker_transport_options}
+        options.update(pool=Pool, consumer_cls=Consumer, use_eventloop=False, concurrency=1, quiet=True,
+                       statedb=options.get("statedb") and f"{options['statedb']}-{slot}")
         super().__init__(app, hostname, **options)
 
     def start(self):
-        if self.is_dry:
-            print(pool_config(self), end="")
-            return
         log_error(f"wpool_celery: node {self.hostname}, {len(self.app.tasks)} tasks, Celery {celery.__version__} "
                   f"(tested with {', '.join(TESTED)})")
         super().start()
@@ -62,18 +59,23 @@ class Worker(celery_worker.Worker):
 def main(arguments=None):
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--pool-config", action="store_true")
-    parser.add_argument("-P", "--pool")
-    for name in GLOBAL:
-        parser.add_argument(f"--{name}", *{"app": ["-A"], "broker": ["-b"]}.get(name, []), dest=name)
+    parser.add_argument("-P", "--pool", default="prefork")
+    for name, short in GLOBAL.items():
+        parser.add_argument(f"--{name}", *filter(None, [short]), dest=name)
     options, rest = parser.parse_known_args(arguments)
-    if options.pool in ("gevent", "eventlet", "threads"):
-        refuse(f"no pool of {options.pool}: a worker of wpool is a process that works on one task; give the pool more `workers`")
+    if options.pool not in ("prefork", "processes", "solo"):
+        refuse(f"no pool of {options.pool}: a worker of wpool has one task at a time; give its pool more `workers`")
     if os.environ.get("WPOOL_CONCURRENCY", "1") != "1":
-        refuse("the pool's `concurrency` is for asyncio: give it more `workers`")
+        refuse("the pool's `concurrency` is for asyncio; give it more `workers`")
     sys.path.insert(0, os.getcwd())
-    Worker.is_dry, celery_worker.Worker = options.pool_config, Worker
-    before = [f"--{name}={getattr(options, name)}" for name in GLOBAL if getattr(options, name)]
-    command([*before, "worker", *rest], prog_name="wpool_celery", auto_envvar_prefix="CELERY")
+    given = [f"--{name}={getattr(options, name)}" for name in GLOBAL if getattr(options, name)]
+    if options.pool_config:
+        others = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        for names in SETTINGS:
+            others.add_argument(*names)
+        Worker.config_of = given + others.parse_known_args(rest)[1]
+    celery_worker.Worker = Worker
+    command([*given, "worker", *rest], prog_name="wpool_celery", auto_envvar_prefix="CELERY")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""One thread with one connection to the broker: declares queues, answers remote control, sends events. It begins again when
-the connection is lost; meanwhile tasks go on."""
+"""A thread with a connection to the broker: it declares queues, answers remote control and sends events, and begins again when
+the connection is lost. Meanwhile tasks go on."""
 
 import os
 import socket
@@ -15,37 +15,29 @@ from kombu import Producer
 from wpool_worker.errors import log_error
 
 PAUSE = 0.2  # seconds between two sendings of events
-WAITING_MAX = 20_000  # events that are kept while the broker is away
-BATCH = 500
+EVENTS_MAX, BATCH = 20_000, 500  # what waits while the broker is away; what goes into one message
 
-_INSTEAD = {
-    "pool_grow": "wpool scale POOL N", "pool_shrink": "wpool scale POOL N", "pool_restart": "wpool restart POOL",
-    "autoscale": "the pool's setting `workers: {min, max}`, and wpool reload", "shutdown": "wpool stop",
-    "add_consumer": "a pool for that queue, and wpool reload", "cancel_consumer": "wpool pause POOL",
-}
-
-
-def _refusal(instead):
-    return lambda state, **arguments: {"error": f"this worker is run by wpool: use {instead}"}
-
-
-control.Panel.data.update({name: _refusal(instead) for name, instead in _INSTEAD.items()})
+control.Panel.data.update({name: lambda state, instead=instead, **_: {"error": f"wpool runs this worker: use {instead}"}
+                           for name, instead in {
+    "pool_grow": "wpool scale", "pool_shrink": "wpool scale", "pool_restart": "wpool restart", "shutdown": "wpool stop",
+    "autoscale": "the pool's `workers: {min, max}` and wpool reload", "add_consumer": "a pool for that queue and wpool reload",
+    "cancel_consumer": "wpool pause"}.items()})
 
 
 def snapshot(requests):
-    """Return a set of what another thread may change meanwhile."""
+    """Return as a set what another thread may change meanwhile."""
     while True:
         try:
             return set(requests)
         except RuntimeError:
-            continue
+            pass
 
 
 class Events(EventDispatcher):
-    """Collects events from any thread; the link sends them."""
+    """Any thread puts events in; the link sends them."""
 
     def __init__(self, **options):
-        self.waiting = deque(maxlen=WAITING_MAX)
+        self.waiting = deque(maxlen=EVENTS_MAX)
         super().__init__(**options)
 
     def send(self, type, blind=False, utcoffset=utcoffset, retry=False, retry_policy=None, Event=Event, **fields):
@@ -54,53 +46,38 @@ class Events(EventDispatcher):
                                       clock=self.clock.forward(), **fields))
 
     def flush(self, errors=True, groups=True):
-        """Of the link's thread: send what waits, events of tasks together, as Celery's own worker does."""
         while self.waiting:
             batch = [self.waiting.popleft() for _ in range(min(len(self.waiting), BATCH))]
+            tasks = [event for event in batch if group_from(event["type"]) == "task"]
             try:
-                self._publish_batch(batch)
+                for event in (event for event in batch if event not in tasks):
+                    self._put(event, event["type"].replace("-", "."))
+                self._put(tasks, "task.multi")
             except Exception:
                 self.waiting.extendleft(reversed(batch))
                 raise
 
-    def _publish_batch(self, batch):
-        tasks = []
-        for event in batch:
-            if group_from(event["type"]) == "task":
-                tasks.append(event)
-            else:
-                self._put(event, event["type"].replace("-", "."))
-        if tasks:
-            self._put(tasks, "task.multi")
-
-    def _put(self, body, routing_key):
-        self.producer.publish(body, routing_key=routing_key, exchange=self.exchange.name, declare=[self.exchange],
-                              serializer=self.serializer, headers=self.headers, delivery_mode=self.delivery_mode)
+    def _put(self, body, key):
+        if body:
+            self.producer.publish(body, routing_key=key, exchange=self.exchange.name, declare=[self.exchange],
+                                  serializer=self.serializer, headers=self.headers, delivery_mode=self.delivery_mode)
 
 
 class Mailbox(Pidbox):
-    """Celery's remote control. A command may end this process: not before its sender has the reply."""
-
-    def __init__(self, consumer):
-        super().__init__(consumer)
-        self.node.state["tset"] = snapshot
-
     def on_message(self, body, message):
         super().on_message(body, message)
-        if self.c.controller._persistence and body.get("method") in ("revoke", "terminate"):
+        if self.c.controller._persistence:
             self.c.controller._persistence.sync()
-        self.c.pool.end_terminated()
+        self.c.pool.end_terminated()  # not before the sender has its reply
 
 
 class Link(threading.Thread):
-    def __init__(self, consumer, has_control, has_mingle):
+    def __init__(self, consumer, has_mingle):
         super().__init__(name="wpool-celery-link", daemon=True)
-        self._consumer, self._has_control, self._has_mingle = consumer, has_control, has_mingle
-        self._stopping = threading.Event()
+        self._consumer, self._has_mingle, self._stopping = consumer, has_mingle, threading.Event()
         self.is_ready = threading.Event()  # the queues are declared, and what was revoked before is known
 
     def stop(self):
-        """Send the last events, if the broker is there."""
         self._stopping.set()
         self.join(5)
 
@@ -111,37 +88,38 @@ class Link(threading.Thread):
                 self._serve()
             except Exception as error:
                 if repr(error) != last:
-                    log_error(f"wpool_celery: events and remote control: {error!r}; connecting again")
+                    log_error(f"wpool_celery: no events and no remote control, connecting again: {error!r}")
                 last = repr(error)
-            self._stopping.wait(1)
+                self._stopping.wait(1)
 
     def _serve(self):
-        consumer = self._consumer
-        with consumer.app.connection_for_write(heartbeat=consumer.app.conf.broker_heartbeat) as connection:
-            connection.connect()
-            consumer.connection = connection
+        consumer, conf = self._consumer, self._consumer.app.conf
+        with consumer.app.connection_for_write(heartbeat=conf.broker_heartbeat) as consumer.connection:
+            channel = consumer.connection.default_channel
             for queue in consumer.task_consumer.queues:
-                queue(connection.default_channel).declare()
-            if self._has_control:
-                Mailbox(consumer).start(consumer)
-                self._mingle(connection)
+                queue(channel).declare()
+            if conf.worker_enable_remote_control:
+                mailbox = Mailbox(consumer)
+                mailbox.node.state["tset"] = snapshot
+                mailbox.start(consumer)
+                self._mingle()
             self.is_ready.set()
-            consumer.event_dispatcher.producer = Producer(connection.default_channel, auto_declare=False)
+            consumer.event_dispatcher.producer = Producer(channel, auto_declare=False)
             while not self._stopping.is_set():
                 consumer.event_dispatcher.flush()
-                connection.heartbeat_check()
+                consumer.connection.heartbeat_check()
                 try:
-                    connection.drain_events(timeout=PAUSE)
+                    consumer.connection.drain_events(timeout=PAUSE)
                 except socket.timeout:
                     pass
             consumer.event_dispatcher.flush()
 
-    def _mingle(self, connection):
-        """Learn from the other workers what was revoked before this one began, once."""
+    def _mingle(self):
+        """Ask the other workers, once, what was revoked before this one began; at most for a second."""
         if self._has_mingle and not self.is_ready.is_set():
-            inspect = self._consumer.app.control.inspect(
-                timeout=1.0, connection=connection, limit=int(os.environ.get("WPOOL_WORKERS", "0")) or None)
-            replies = inspect.hello(self._consumer.hostname, state.revoked._data) or {}
-            for reply in filter(None, replies.values()):
-                self._consumer.app.clock.adjust(reply.get("clock") or 0)
-                state.revoked.update(reply.get("revoked") or {})
+            consumer = self._consumer
+            everybody = int(os.environ.get("WPOOL_WORKERS", "0")) or None
+            inspect = consumer.app.control.inspect(timeout=1.0, connection=consumer.connection, limit=everybody)
+            for reply in filter(None, (inspect.hello(consumer.hostname, state.revoked._data) or {}).values()):
+                consumer.app.clock.adjust(reply["clock"])
+                state.revoked.update(reply["revoked"])

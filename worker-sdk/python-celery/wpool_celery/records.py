@@ -1,10 +1,11 @@
-"""What the workers of an application remember in files: the task in hand of each, and when the next task of a limited kind
-may begin. The files outlive a kill -9 and are in a folder that only this user can use, below the folder for temporary files."""
+"""What the workers of an application remember in files: the task in hand of each, and when the next task of a limited kind may
+begin. They outlive a kill -9, in a folder that only this user can use, below the folder for temporary files."""
 
 import faulthandler
 import fcntl
 import glob
 import hashlib
+import mmap
 import os
 import stat
 import struct
@@ -14,9 +15,14 @@ import time
 import msgpack
 from wpool_worker.errors import log_error
 
-HEAD = struct.Struct(">QBB")  # the length of the task's fields, how often its loss could not be recorded, whether it has a hard limit
-START = 16
-TRIES_MAX = 3
+HEAD = struct.Struct("=QBB")  # the length of the task's fields; 1: it has a hard limit; how often its loss could not be recorded
+START = 16  # where the fields begin
+SIZE = 1 << 16
+TRIES = 3
+
+
+def _digest(*values):
+    return hashlib.blake2s(repr(values).encode(), digest_size=8).hexdigest()
 
 
 def prefix_of(*identity):
@@ -25,94 +31,77 @@ def prefix_of(*identity):
     os.makedirs(folder, mode=0o700, exist_ok=True)
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise OSError(f"{folder} is not a folder that only this user can use; remove it, or set TMPDIR")
-    return os.path.join(folder, hashlib.blake2s(repr(identity).encode(), digest_size=8).hexdigest())
+        raise OSError(f"{folder} is not a folder that only this user can use: remove it, or set TMPDIR")
+    return os.path.join(folder, _digest(*identity))
 
 
-def _open(path):
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-
-
-def _open_unused(path):
-    """Open and lock it; None if another process has it. The lock ends with this process, and no child of it has it."""
-    fd = _open(path)
+def _open_locked(path, flags=0):
+    """Open it and have it alone, until this process ends or closes it; no child has the lock. None: another one has it."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(fd, fcntl.LOCK_EX | flags)
         return fd
-    except OSError:
+    except BlockingIOError:
         os.close(fd)
-        return None
 
 
 class Journal:
-    """The task in hand, in a file that is this process's as long as it lives."""
+    """The task in hand, in a file that is this process's alone. Writing it costs no system call, unless it is large."""
 
     def __init__(self, prefix):
-        self._prefix, self._number, self._is_limited = prefix + "-task-", 0, False
-        while (fd := _open_unused(f"{self._prefix}{self._number}")) is None:
-            self._number += 1
-        self._fd = fd
+        self._prefix, self._path, number = prefix + "-task-", None, 0
+        while (fd := _open_locked(f"{self._prefix}{number}", fcntl.LOCK_NB)) is None:
+            number += 1
+        self._fd, self._path, self._has_limit = fd, f"{self._prefix}{number}", False
+        os.posix_fallocate(fd, 0, SIZE)
+        self._map = mmap.mmap(fd, SIZE)
         self._pack = msgpack.Packer(datetime=True, unicode_errors="surrogateescape").pack
 
     def begin(self, fields, limit):
         """Record the fields of a task. limit: the seconds after which it counts as timed out, or None."""
         packed = self._pack(fields)
-        try:
+        if len(packed) <= SIZE - START:
+            self._map[START:START + len(packed)] = packed
+        else:
             os.pwrite(self._fd, packed, START)
-            if limit:
-                self._is_limited = True
-                os.ftruncate(self._fd, START + len(packed))
-                os.lseek(self._fd, 0, os.SEEK_END)
-                # A thread that needs no interpreter: it writes where the task hangs behind its fields, also if C code runs.
-                faulthandler.dump_traceback_later(limit, file=self._fd)
-            os.pwrite(self._fd, HEAD.pack(len(packed), 0, bool(limit)), 0)
-        except OSError as error:
-            log_error(f"wpool_celery: if this process dies, nobody will know the task that it had: {error}")
+        if limit:
+            self._has_limit = True
+            os.ftruncate(self._fd, max(START + len(packed), SIZE))
+            os.lseek(self._fd, 0, os.SEEK_END)
+            # A thread that needs no interpreter: it writes where the task hangs behind its fields, also if C code runs.
+            faulthandler.dump_traceback_later(limit, file=self._fd)
+        self._map[:HEAD.size] = HEAD.pack(len(packed), bool(limit), 0)
 
     def end(self):
-        if self._is_limited:
-            self._is_limited = False
+        if self._has_limit:
+            self._has_limit = False
             faulthandler.cancel_dump_traceback_later()
-        os.pwrite(self._fd, HEAD.pack(0, 0, 0), 0)
+        self._map[:HEAD.size] = HEAD.pack(0, 0, 0)
 
     def record_losses(self, record):
-        """Call record(fields, where) for each task that was in hand when its process ended; where: what it was at when it
-        timed out, as bytes, or None. A task whose record() ends this process, too, is left alone after a few tries."""
+        """Call record(fields, where) for each task that was in hand when its process ended. where: what it was at when it timed
+        out, or b"". One whose recording ends this process, too, is left alone in the end."""
         for path in glob.glob(glob.escape(self._prefix) + "*"):
-            is_own = path == f"{self._prefix}{self._number}"
-            if (fd := self._fd if is_own else _open_unused(path)) is not None:
-                self._record_loss(fd, record)
-                if not is_own:
-                    os.close(fd)
-
-    def _record_loss(self, fd, record):
-        head = os.pread(fd, HEAD.size, 0)
-        size, tries, is_limited = HEAD.unpack(head) if len(head) == HEAD.size else (0, 0, 0)
-        if size and tries < TRIES_MAX:
-            os.pwrite(fd, HEAD.pack(size, tries + 1, is_limited), 0)
-            where = os.pread(fd, 1 << 16, START + size) if is_limited else b""
-            record(msgpack.unpackb(os.pread(fd, size, START), strict_map_key=False, unicode_errors="surrogateescape"),
-                   where or None)
-        elif size:
-            log_error("wpool_celery: a lost task could not be recorded as failed, and is left alone")
-        os.pwrite(fd, HEAD.pack(0, 0, 0), 0)
+            fd = self._fd if path == self._path else _open_locked(path, fcntl.LOCK_NB)
+            if fd is None:
+                continue
+            size, has_limit, tries = HEAD.unpack(os.pread(fd, HEAD.size, 0).ljust(HEAD.size, b"\0"))
+            if size and tries < TRIES:
+                os.pwrite(fd, HEAD.pack(size, has_limit, tries + 1), 0)
+                where = os.pread(fd, SIZE, max(START + size, SIZE)) if has_limit else b""
+                record(msgpack.unpackb(os.pread(fd, size, START), strict_map_key=False, unicode_errors="surrogateescape"), where)
+            elif size:
+                log_error("wpool_celery: the failure of a lost task cannot be recorded")
+            os.pwrite(fd, HEAD.pack(0, 0, 0), 0)
+            if fd != self._fd:
+                os.close(fd)
 
 
-class Rates:
-    """When the next task of each kind may begin: one clock for all workers of the application on this machine."""
-
-    def __init__(self, prefix):
-        self._prefix = prefix + "-rate-"
-
-    def reserve(self, kind, rate):
-        """Return in how many seconds a task of this kind may begin, and let the next one wait until 1/rate seconds later."""
-        fd = _open(self._prefix + hashlib.blake2s(kind.encode(), digest_size=8).hexdigest())
-        try:
-            fcntl.lockf(fd, fcntl.LOCK_EX)
-            read = os.pread(fd, 8, 0)
-            now = time.time()
-            begin = max(now, struct.unpack("d", read)[0] if len(read) == 8 else 0)
-            os.pwrite(fd, struct.pack("d", begin + 1 / rate), 0)
-            return begin - now
-        finally:
-            os.close(fd)
+def reserve(prefix, kind, rate):
+    """Return in how many seconds a task of this kind may begin. The next one of any worker may 1/rate seconds later."""
+    fd = _open_locked(f"{prefix}-rate-{_digest(kind)}")
+    now = time.time()
+    begin = max(now, *struct.unpack("=d", os.pread(fd, 8, 0) or bytes(8)))
+    os.pwrite(fd, struct.pack("=d", begin + 1 / rate), 0)
+    os.close(fd)
+    return begin - now
