@@ -36,7 +36,7 @@ class TaskMessage(Message):
         self.task, self.waited = task, "x-wpool-not-before" in headers
         if foreign := [name for name in headers if name.startswith("x-")]:  # of the supervisor and the broker
             headers = {name: value for name, value in headers.items() if name not in foreign}
-        redelivered = properties.get("redelivered", False) or properties.get("attempt", 1) != 1
+        redelivered = properties.get("redelivered") or properties.get("attempt") != 1 or self.waited and not headers.get("eta")
         super().__init__(
             body=task.body, properties=properties, headers=headers, accept=accept,
             content_type=properties.get("content_type"), content_encoding=properties.get("content_encoding"),
@@ -161,15 +161,15 @@ class Pool(BasePool):
 
     def terminate_job(self, pid, signum=None):
         """Of revoke(terminate=True), which announces it afterwards."""
-        if signum == signal.SIGUSR1:
-            self._interrupt()
-        else:
-            self.terminate_by = signum or signal.SIGTERM
+        self.terminate_by = signum or signal.SIGTERM
 
     def end_terminated(self):
         """Of the link's thread: end this process if the task in hand was terminated."""
         with self.lock:
-            if self.terminate_by is not None and self.task is not None:
+            if self.terminate_by == signal.SIGUSR1:  # for a soft end, as in Celery
+                self.terminate_by = None
+                self._interrupt()
+            elif self.terminate_by is not None and self.task is not None:
                 log_error("wpool_celery: the task was revoked; its process ends")
                 self.journal.end()
                 self.task._send(answer_frame(Done(), self.task))
