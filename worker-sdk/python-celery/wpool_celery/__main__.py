@@ -7,7 +7,6 @@ import sys
 import celery
 from celery.apps import worker as celery_worker
 from celery.bin.celery import celery as command
-from celery.utils.nodenames import nodename, nodesplit
 from wpool_worker.errors import log_error
 
 from . import TESTED
@@ -31,7 +30,7 @@ class Worker(celery_worker.Worker):
     config_of = None  # the arguments of the command in the configuration that is to be printed
 
     def __init__(self, app=None, hostname=None, **options):
-        conf, pool, slot = self.app.conf, os.environ.get("WPOOL_POOL"), os.environ.get("WPOOL_SLOT", "0")
+        conf = self.app.conf
         transport = self.app.connection_for_read().transport.driver_type
         if transport != "amqp":
             refuse(f"the application's broker is {transport}; that of wpool is RabbitMQ")
@@ -40,18 +39,15 @@ class Worker(celery_worker.Worker):
             sys.exit()
         for name in filter(options.get, INSTEAD):
             refuse(f"not --{name}, but {INSTEAD[name]}")
-        name, host = nodesplit(hostname)
-        hostname = nodename(f"{pool if pool and name == 'celery' else name}-{slot}", host)
         Pool.records = prefix_of(self.app.main, conf.broker_url, conf.result_backend)
         # Confirmed: what a task sends is not lost in a connection that has died.
         conf.broker_transport_options = {"confirm_publish": True, **conf.broker_transport_options}
-        options.update(pool=Pool, consumer_cls=Consumer, use_eventloop=False, concurrency=1, quiet=True,
-                       statedb=options.get("statedb") and f"{options['statedb']}-{slot}")
+        conf.worker_state_db = None  # one file for one process; here workers tell each other what was revoked
+        options.update(pool=Pool, consumer_cls=Consumer, use_eventloop=False, concurrency=1, quiet=True, statedb=None)
         super().__init__(app, hostname, **options)
 
     def start(self):
-        log_error(f"wpool_celery: node {self.hostname}, {len(self.app.tasks)} tasks, Celery {celery.__version__} "
-                  f"(tested with {', '.join(TESTED)})")
+        log_error(f"wpool_celery: {len(self.app.tasks)} tasks, Celery {celery.__version__} (tested with {', '.join(TESTED)})")
         super().start()
         sys.exit(self.exitcode)
 

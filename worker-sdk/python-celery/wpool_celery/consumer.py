@@ -50,6 +50,7 @@ class Consumer(celery_consumer.Consumer):
 
     def start(self):
         """Work until the supervisor ends this process."""
+        self.hostname = self.controller.hostname = self.pool.hostname
         has_heart = not self.options["without_heartbeat"]
         self.event_dispatcher = Events(app=self.app, hostname=self.hostname, enabled=self.has_task_events or has_heart,
                                        groups=None if self.has_task_events else ["worker"])

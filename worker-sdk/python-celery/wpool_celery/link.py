@@ -66,8 +66,6 @@ class Events(EventDispatcher):
 class Mailbox(Pidbox):
     def on_message(self, body, message):
         super().on_message(body, message)
-        if self.c.controller._persistence:
-            self.c.controller._persistence.sync()
         self.c.pool.end_terminated()  # not before the sender has its reply
 
 

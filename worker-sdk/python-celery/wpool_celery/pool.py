@@ -7,12 +7,14 @@ import time
 
 from billiard.einfo import ExceptionInfo
 from billiard.util import _run_after_forkers
-from celery import signals
+from celery import platforms, signals
+from celery.app.trace import setup_worker_optimizations
 from celery.concurrency.base import BasePool
 from celery.concurrency.prefork import process_initializer
 from celery.exceptions import InvalidTaskError, SoftTimeLimitExceeded, WorkerLostError
+from celery.utils.nodenames import NODENAME_DEFAULT, nodename, nodesplit
 from kombu.message import Message
-from wpool_worker import Done, Postpone, Reject
+from wpool_worker import Done, Postpone, Reject, preload
 from wpool_worker.encode import HARD_LIMIT_MAX, answer_frame
 from wpool_worker.errors import log_error
 
@@ -75,13 +77,19 @@ class Pool(BasePool):
 
     def on_start(self):
         """Everything heavy is loaded. Where Celery's own pool forks, a preloaded process does."""
-        loader, self.lock = os.getpid(), threading.Lock()  # held while the task in hand gets its answer
-        # preload() of wpool_worker
+        loader = os.getpid()
+        preload()
         if os.getpid() != loader:
             _run_after_forkers()
-        process_initializer(self.app, self.options["initargs"][1])
+        name, host = nodesplit(self.options["initargs"][1])
+        name = os.environ.get("WPOOL_POOL", name) if name == NODENAME_DEFAULT else name
+        self.hostname = nodename(f"{name}-{os.environ.get('WPOOL_SLOT', '0')}", host)
+        platforms.set_pdeathsig = lambda signal: None  # wpool does that, at a time when its supervisor is the parent
+        setup_worker_optimizations(self.app, self.hostname)
+        process_initializer(self.app, self.hostname)
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
         signal.signal(signal.SIGUSR1, self._on_signal)
+        self.lock = threading.Lock()  # held while the task in hand gets its answer
         self.journal = Journal(self.records)
 
     def on_stop(self):
