@@ -3,6 +3,7 @@
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/order.h"
+#include "sim/order_later.h"
 #include "sim/settings.h"
 
 const char *const temper_names[TEMPER_COUNT] = {
@@ -57,6 +58,7 @@ static void on_stored(void *ctx, uint64_t instance, const struct copy_facts *fac
 
 	if (!instance) /* a token */
 		return;
+	order_later_stored(account, instance, queue, body);
 	id = facts->refuses ? facts->refuses : account_id(body);
 	sim_require(!facts->refuses || body.len == 0, "a refusal has a body");
 	sim_require(instance < ACCOUNT_INSTANCES_MAX - account->aliases,

@@ -4,6 +4,7 @@
 #include "amqp/table.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
+#include "sim/order_later.h"
 #include "sim/world.h"
 
 #define BROUGHT_MAX 25
@@ -31,7 +32,7 @@ static uint32_t choose_brought(struct world *world)
 
 /* Some begin later, and some could have begun long ago. The time of one that
  * is to be invalid may be what cannot be used. */
-static void choose_time(struct world *world, bool *is_invalid, bool has_key,
+static void choose_time(struct world *world, bool *is_invalid, uint32_t id,
 	struct copy_facts *facts, struct buf *out)
 {
 	static const uint32_t spans_s[] = {1, 10, 60, 1800};
@@ -49,12 +50,18 @@ static void choose_time(struct world *world, bool *is_invalid, bool has_key,
 			table_put_integer(out, TEXT("NotBefore"), INT64_C(32503680000000));
 		return;
 	}
-	if (has_key || !random_chance(random, 100))
+	bool has_key = order_has_key(&world->order, id);
+	if (has_key && (!order_later_may(world, id) || *is_invalid ||
+			       !world_wants(world, TROUBLE_LATER_KEYED, 1000)))
+		return;
+	if (!random_chance(random, 100))
 		return;
 	if (random_chance(random, 200))
 		time_ms = 0;
 	else
 		facts->not_before = (time_ms - WORLD_WALL_MS) * MTIME_MS;
+	if (has_key && facts->not_before > world->now)
+		order_later_hide(&world->order, id);
 	table_put_integer(out, TEXT("NotBefore"), time_ms);
 }
 
@@ -72,7 +79,7 @@ static uint64_t store(struct world *world, uint32_t id, bool is_invalid)
 		priority = order_arrive(world, id, &is_invalid, headers);
 	if (!order_has_key(&world->order, id))
 		choose_headers(world, &facts, headers);
-	choose_time(world, &is_invalid, order_has_key(&world->order, id), &facts, headers);
+	choose_time(world, &is_invalid, id, &facts, headers);
 	throttles_arrive(world, id, headers, &properties);
 	if (buf_len(headers))
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(headers));
@@ -81,7 +88,7 @@ static uint64_t store(struct world *world, uint32_t id, bool is_invalid)
 	properties_write(&properties, raw);
 	sim_require(!headers->failed && !raw->failed, "out of memory");
 	return broker_store(world->broker, WORLD_QUEUE, &facts,
-		order_has_key(&world->order, id) ? 0 : choose_brought(world), buf_text(raw),
+		order_any_key(&world->order, id) ? 0 : choose_brought(world), buf_text(raw),
 		text_of((char *)body, is_invalid ? WORLD_BODY_LIMIT + 1 : 4));
 }
 
@@ -110,7 +117,7 @@ void arrival_publish(struct world *world)
 	uint32_t id = account->messages + 1;
 	struct message_account *message;
 
-	if (id > ACCOUNT_MESSAGES_MAX || id > world->settings->messages)
+	if (id > ACCOUNT_MESSAGES_MAX || id - world->order.copies > world->settings->messages)
 		return;
 	account->messages = id;
 	message = &account->message[id];

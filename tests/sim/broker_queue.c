@@ -158,7 +158,7 @@ void queue_store(struct broker *broker, struct queue *queue, const struct incomi
 	list_append(&queue->ready, &stored->place);
 	broker->is_changed = true;
 	broker->watch->on_stored(broker->watch->ctx, stored->instance, &incoming->facts,
-		queue->name, incoming->body);
+		queue->name, stored_body(stored));
 }
 
 uint64_t broker_store(struct broker *broker, const char *name, const struct copy_facts *facts,

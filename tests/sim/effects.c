@@ -116,6 +116,7 @@ static void do_publish(void *io, const struct parcel *parcel)
 	sim_require(peer, "a publish without a connection");
 	sim_require(
 		parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_DEAD_LETTER ||
+			!parcel->delivery->session ||
 			!order_has_key(&runtime->world->order, account_id(parcel->delivery->body)),
 		"a copy of a message with a key");
 	sim_require(!parcel->delivery->is_accepted || parcel->kind == PARCEL_REPLY ||

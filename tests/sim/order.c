@@ -5,6 +5,7 @@
 #include "sim/fail.h"
 #include "sim/link.h"
 #include "sim/order_facts.h"
+#include "sim/order_later.h"
 #include "sim/order_turns.h"
 #include "sim/order_twins.h"
 #include "sim/supervisor.h"
@@ -140,8 +141,10 @@ static void attach(struct pool_runtime *runtime, uint32_t id, uint64_t tag)
 
 static void check_facts(const struct ordered *ordered, const struct delivery *delivery, uint32_t id)
 {
-	sim_require(text_is(delivery->key, order_key(ordered->key)), "message %u has the key %.*s",
-		id, TEXT_ARGS(delivery->key));
+	uint8_t key = ordered->key ? ordered->key : ordered->later_key;
+
+	sim_require(text_is(delivery->key, order_key(key)), "message %u has the key %.*s", id,
+		TEXT_ARGS(delivery->key));
 	sim_require(!ordered->key || delivery->is_high == ordered->is_high,
 		"message %u is in the other lane", id);
 }
@@ -162,6 +165,7 @@ static void on_delivery(struct pool_runtime *runtime, const struct delivery *del
 		order_loose_give_up(runtime, false);
 		order_takeover_forget(&runtime->hand);
 	}
+	order_later_comes(runtime, delivery);
 	if (!ordered->key) {
 		order_loose_comes(runtime, delivery);
 		return;

@@ -19,7 +19,8 @@ struct worker_task;
 
 /* What becomes of a message in the whole run. */
 struct ordered {
-	uint8_t key; /* 0: it has none, or an invalid one */
+	uint8_t key;       /* 0: it has none, or an invalid one, or its time has not come... */
+	uint8_t later_key; /* ...and this is the one it will have (order_later.h) */
 	bool is_high;
 	uint64_t instance;
 	uint32_t twins;   /* the first one of those that are equal; 0: no other one is */
@@ -45,12 +46,13 @@ struct order {
 	uint32_t runs;  /* of pools, so far: each has another name in the token */
 	bool has_twins; /* some messages are equal (order_twins.h) */
 	struct session_config config;
-	uint16_t prefetch;    /* that supervisors start with */
-	uint16_t used;        /* the window of the last consumer; 0: there was none */
-	uint32_t keys;        /* in use */
-	uint32_t keyed_share; /* of the messages, in thousandths */
-	bool is_required;     /* a message without a key is rejected */
-	struct random random; /* so that all runs without sessions stay as they are */
+	uint16_t prefetch;      /* that supervisors start with */
+	uint16_t used;          /* the window of the last consumer; 0: there was none */
+	uint32_t keys;          /* in use */
+	uint32_t keyed_share;   /* of the messages, in thousandths */
+	bool is_required;       /* a message without a key is rejected */
+	uint32_t later, copies; /* messages with a key and a time; their copies, numbered too */
+	struct random random;   /* so that all runs without sessions stay as they are */
 	/* By key and lane: the first message whose ack was lost, or which the broker has dropped;
 	 * pools give up the rest when it comes again, or when the next one does. 0: none. */
 	struct {
@@ -98,6 +100,13 @@ void order_pass(struct pool_runtime *, uint32_t id);
 bool order_is_fit(const struct pool_runtime *, uint32_t id);
 /* The failed attempts that the pool remembers of a message with a key. */
 uint16_t order_failures(const struct pool_runtime *, uint32_t id);
+/* Its key that it has, or will have when its time has come. */
+static inline uint8_t order_any_key(const struct order *order, uint32_t id)
+{
+	const struct ordered *message = &order->message[id];
+
+	return message->key ? message->key : message->later_key;
+}
 static inline bool order_has_key(const struct order *order, uint32_t id)
 {
 	return order->is_on && order->message[id].key > 0;

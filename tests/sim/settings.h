@@ -43,7 +43,8 @@
 	X(TROUBLE_TOKEN, "token")               /* several supervisors take turns at them */       \
 	X(TROUBLE_THROTTLES, "throttles")       /* pools have throttles */                         \
 	X(TROUBLE_ACCEPT, "accept")             /* workers accept tasks */                         \
-	X(TROUBLE_LATER, "later")               /* messages have a time (NotBefore) */
+	X(TROUBLE_LATER, "later")               /* messages have a time (NotBefore) */             \
+	X(TROUBLE_LATER_KEYED, "later-keyed")   /* those with a key as well */
 
 enum trouble {
 #define X(trouble, name) trouble,

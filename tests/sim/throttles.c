@@ -177,7 +177,7 @@ static void put_tenant(struct random *random, uint8_t tenant, struct buf *header
  * be told would come again behind others of its session. */
 static bool may_have_caller(const struct world *world, uint32_t id)
 {
-	return !order_has_key(&world->order, id) &&
+	return !order_any_key(&world->order, id) &&
 	       world->account.message[id].temper != TEMPER_REPLY_NOWHERE;
 }
 

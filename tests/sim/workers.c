@@ -27,13 +27,15 @@ static void check_send(const struct pool_runtime *runtime, const struct worker_t
 		sim_require(runtime->workers.worker[i].count == 0 ||
 				    !(task->alone || runtime->workers.worker[i].tasks[0].alone),
 			"message %u is not alone, or beside one that ought to be", task->id);
-	if (task->instance == 0 || has_key)
+	if (task->instance == 0)
+		return;
+	sim_require(world->now >= facts->not_before, "message %u is seen %lld us too early",
+		task->id, (long long)(facts->not_before - world->now));
+	if (has_key)
 		return;
 	sim_require(task->attempt == facts->attempt + 1, "message %u is in attempt %u, after %u",
 		task->id, task->attempt, facts->attempt);
 	sim_require(delivery->renewed == facts->renewed, "message %u lost its renewals", task->id);
-	sim_require(world->now >= facts->not_before, "message %u is seen %lld us too early",
-		task->id, (long long)(facts->not_before - world->now));
 }
 
 /* Check that nothing is sent behind a task that has run for too long, nor behind any task in the
