@@ -54,7 +54,7 @@ static void choose_time(struct world *world, bool *is_invalid, uint32_t id,
 	if (has_key && (!order_later_may(world, id) || *is_invalid ||
 			       !world_wants(world, TROUBLE_LATER_KEYED, 1000)))
 		return;
-	if (!random_chance(random, 100))
+	if (!random_chance(random, has_key ? 300 : 100))
 		return;
 	if (random_chance(random, 200))
 		time_ms = 0;

@@ -5,7 +5,7 @@
 #include "sim/link.h"
 #include "sim/world.h"
 
-#define LATER_MAX    16  /* in a run */
+#define LATER_MAX    24  /* in a run */
 #define MESSAGES_MAX 300 /* above that, there may be no number for each copy */
 
 /* Of twins none: it would be another message than the other one. */
