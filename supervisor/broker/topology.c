@@ -228,12 +228,16 @@ static void end_bindings(struct topology *topology)
 		channel_refusal_clear(&topology->binding);
 }
 
-/* Where the exchange exists, and was declared in another way. */
-static const char *binding_remedy(const struct queue_binding *binding, uint16_t code)
+/* Where the exchange exists, and was declared in another way. RabbitMQ 4 refuses an unknown type
+ * with the same code: "PRECONDITION_FAILED - unknown exchange type 'TYPE'". */
+static const char *binding_remedy(
+	const struct queue_binding *binding, uint16_t code, struct text reason)
 {
-	return binding->type.len > 0 && code == REPLY_PRECONDITION_FAILED
-		       ? " (it exists in another form: leave out type, and it is used as it is)"
-		       : "";
+	bool is_another = binding->type.len > 0 && code == REPLY_PRECONDITION_FAILED &&
+			  text_starts(reason, TEXT("PRECONDITION_FAILED - inequivalent arg '"));
+
+	return is_another ? " (it exists in another form: leave out type, and it is used as it is)"
+			  : "";
 }
 
 /* Warn once of the same refusal, not on each connection. A text that is too long is cut. */
@@ -249,7 +253,7 @@ static void log_binding_refusal(
 	buf_init(&sentence, SIZE_MAX);
 	buf_printf(&sentence, "queue \"%.*s\" cannot be bound to exchange \"%.*s\": %u %s%s",
 		TEXT_ARGS(topology->queue), TEXT_ARGS(binding.exchange), (unsigned)code,
-		utf8_shown(reason).text, binding_remedy(&binding, code));
+		utf8_shown(reason).text, binding_remedy(&binding, code, reason));
 	snprintf(text, sizeof text, "%.*s", TEXT_ARGS(buf_text(&sentence)));
 	buf_release(&sentence);
 	is_new = channel_refusal_set_text(&topology->binding, "a binding is refused", text);

@@ -92,6 +92,16 @@ START_TEST(refused_binding_is_skipped_until_the_next_connection)
 }
 END_TEST
 
+/* As RabbitMQ 4 refuses it: before, it closed the connection (503). */
+START_TEST(unknown_type_has_no_remedy)
+{
+	begin(&config);
+	rig_declared(0, 0);
+	rig_closed(406, "PRECONDITION_FAILED - unknown exchange type 'topics'", 0);
+	ck_assert_ptr_nonnull(strstr(rig_warning, "type 'topics'; consuming without"));
+}
+END_TEST
+
 START_TEST(connection_lost_before_it_consumes_skips_nothing)
 {
 	begin(&config);
@@ -216,6 +226,7 @@ static Suite *suite(void)
 	tcase_add_test(tests, bindings_come_after_the_queue);
 	tcase_add_test(tests, passive_pool_binds_nothing);
 	tcase_add_test(tests, refused_binding_is_skipped_until_the_next_connection);
+	tcase_add_test(tests, unknown_type_has_no_remedy);
 	tcase_add_test(tests, binding_that_costs_the_connection_is_skipped_on_the_next_one);
 	tcase_add_test(tests, connection_closed_for_something_else_skips_nothing);
 	tcase_add_test(tests, connection_lost_before_it_consumes_skips_nothing);
