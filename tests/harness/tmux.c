@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define ARGUMENTS_MAX 32
@@ -40,6 +42,18 @@ static char *command(const char *const arguments[])
 
 #define COMMAND(...) command((const char *const[]){__VA_ARGS__, NULL})
 
+/* Its socket is there a moment before it listens. */
+static bool listens(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_uint_lt(strlen(path), sizeof address.sun_path);
+	strcpy(address.sun_path, path);
+	bool is_connected = connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+	close(fd);
+	return is_connected;
+}
+
 /* It is no daemon, so it dies with the test, and with it what runs in it. */
 static void start_server(void)
 {
@@ -48,7 +62,7 @@ static void start_server(void)
 	proc_start(fixture.folder,
 		(const char *const[]){"tmux", "-u", "-S", server, "-f", "/dev/null", "-D", NULL},
 		NULL);
-	while (access(server, F_OK) != 0)
+	while (!listens(server))
 		fixture_poll(deadline, 20, "tmux listens");
 	free(COMMAND("set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g",
 		"automatic-rename", "off", ";", "set-option", "-g", "allow-rename", "on", ";",
