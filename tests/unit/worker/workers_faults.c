@@ -172,6 +172,7 @@ START_TEST(answers_before_an_exit_count)
 	struct workers_rig rig;
 	start(&rig, forms[_i], "answers", 1);
 	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	workers_rig_expect_status(&rig, STATUS_DONE);

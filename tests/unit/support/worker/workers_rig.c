@@ -13,8 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define WORKERS_RIG_MARK "unit-test-of-workers"
-
 static void note_words(struct pool *pool, struct output *output)
 {
 	struct text words = output ? output->stderr_line : TEXT_NONE;
@@ -79,12 +77,15 @@ void workers_rig_open_as(struct workers_rig *rig, enum pipe_form form, const cha
 	ck_assert_int_eq(rundir_new(workers_owner(&rig->config) != NULL, &rig->rundir), RC_OK);
 	rig->descendants = descendants_new();
 	ck_assert_ptr_nonnull(rig->descendants);
+	/* Its own, because the guard kills all that has the mark: also workers of tests beside
+	 * this. */
+	ck_assert_int_eq(mark_draw_run(rig->run), RC_OK);
 	ck_assert_int_eq(guard_start(&(struct guard_run){.directory = rundir_path(rig->rundir),
-					     .mark = WORKERS_RIG_MARK},
+					     .mark = rig->run},
 				 &rig->guard),
 		RC_OK);
 	rig->reaper = reaper_new(rig->loop);
-	rig->strays = strays_new(rig->loop, rig->reaper, WORKERS_RIG_MARK, NULL, rig->descendants);
+	rig->strays = strays_new(rig->loop, rig->reaper, rig->run, NULL, rig->descendants);
 	ck_assert_ptr_nonnull(rig->strays);
 	rig->workers = workers_new(
 		rig->loop, &rig->config, rig->reaper, rig->guard, rig->rundir, rig->strays);

@@ -3,6 +3,7 @@
 #ifndef UNIT_CREWRIG_H
 #define UNIT_CREWRIG_H
 
+#include "process/mark.h"
 #include "unit/support/process/child.h"
 #include "worker/workers.h"
 
@@ -21,6 +22,7 @@ struct workers_rig {
 	struct reaper *reaper;
 	struct guard *guard;
 	struct rundir *rundir;
+	char run[MARK_RUN_SIZE];
 	struct descendants *descendants;
 	struct strays *strays;
 	struct workers_config config;
