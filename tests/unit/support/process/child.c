@@ -142,6 +142,7 @@ static int child_answers(struct child *child)
 static int child_brood(struct child *child)
 {
 	bool escapes[] = {false, true};
+	child_skip_frame(child->in);
 	CHILD_SAY(child->out, CHILD_DONE);
 	for (size_t i = 0; i < 2; i++) {
 		if (fork() != 0)
