@@ -260,6 +260,7 @@ END_TEST
 START_TEST(nothing_outlives_a_killed_supervisor)
 {
 	struct proc *proc = serve(_i, "workers: 2");
+	control_await_figure("workers", "ready", 2);
 	json_t *workers = control_get_json("/v1/workers");
 	pid_t pids[] = {facts_of_next().loader,
 		(pid_t)control_number(control_member(workers, "workers", 0), "process", "pid"),
