@@ -186,6 +186,7 @@ struct workers_config pool_runtime_workers_config(const struct config_pool *conf
 		.pool = config->name,
 		.command = config_pool_program(config),
 		.is_preloaded = config->preload != NULL,
+		.boot_limit = config->limits.boot,
 		.rights = &config->rights,
 		.variables = config->env,
 		.passed = config->env_pass,

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #define ANSWER_SIZE 256 /* a pid, or a reason */
+/* What is read of a stream after the end: more than a pipe has by default. */
+#define LAST_READS 128
 
 struct preload {
 	struct ev_loop *loop; /* borrowed, like .gate */
@@ -27,11 +29,12 @@ struct preload {
 	struct link waiting;           /* preload_request, without .asked */
 	struct preload_request *asked; /* the process has it; NULL: none, or it was cancelled */
 	bool is_asked;                 /* the process owes an answer */
+	ev_timer overdue;              /* active while it may give it */
 	struct buf last;               /* preload_last_line */
 
 	pid_t pid; /* 0: none runs; then the rest has no meaning */
 	struct stray_life life;
-	bool has_forked, is_killed;
+	bool has_forked, is_killed; /* is_killed: it gets no request */
 	mtime began;
 	int socket; /* its stdin */
 	ev_io answered;
@@ -60,6 +63,7 @@ static struct preload_request *take_asked(struct preload *preload)
 	struct preload_request *request = preload->asked;
 	preload->asked = NULL;
 	preload->is_asked = false;
+	ev_timer_stop(preload->loop, &preload->overdue);
 	return request;
 }
 
@@ -109,21 +113,155 @@ static bool send_request(struct preload *preload, const struct preload_request *
 	return send_streams(preload->socket, text_of(lines, (size_t)len), request->pipes.theirs);
 }
 
-/* Give the process the next request if it has none. A process that has gone is noticed by its exit.
- */
+static void kill_process(struct preload *preload)
+{
+	spawn_signal(preload->pid, SIGKILL);
+	preload->is_killed = true;
+	ev_io_stop(preload->loop, &preload->answered);
+	ev_timer_stop(preload->loop, &preload->overdue);
+}
+
+/* Give the process the next request if it has none. If it has gone, or closed its socket, its end
+ * decides about those that wait. */
 static void ask_next(struct preload *preload)
 {
 	struct link *link;
-	while (preload->pid && !preload->is_asked && (link = list_first(&preload->waiting))) {
+	while (!preload->is_killed && !preload->is_asked &&
+		(link = list_first(&preload->waiting))) {
 		struct preload_request *request = CONTAINER_OF(link, struct preload_request, link);
-		if (send_request(preload, request) || errno == EPIPE) {
+		if (send_request(preload, request)) {
 			list_remove(link);
 			preload->asked = request;
 			preload->is_asked = true;
+			loop_start_timer(preload->loop, &preload->overdue,
+				preload->launch.config->boot_limit);
+		} else if (errno == EPIPE || errno == ECONNRESET) {
+			kill_process(preload);
 		} else {
 			struct exit_info failure = {EXIT_NOT_STARTED, errno, "preload"};
 			answer(request, 0, &failure);
 		}
+	}
+}
+
+/* ---------- answers come in ---------- */
+
+/* 0: the text is no pid. */
+static pid_t read_pid(const char *text)
+{
+	char *end;
+	if (*text < '1' || *text > '9')
+		return 0;
+	long number = strtol(text, &end, 10);
+	return *end || number > INT32_MAX ? 0 : (pid_t)number;
+}
+
+/* NULL: the process is a child of ours that no other part knows, of the pool's user. */
+static const char *why_not_ours(struct preload *preload, pid_t pid)
+{
+	const struct rights *owner = workers_owner(preload->launch.config);
+	struct proc_stat stat;
+	uid_t user;
+	if (!proc_stat_read(pid, &stat) || stat.parent != getpid())
+		return "it has ended, or is no child of wpool: a worker is forked by a process that "
+		       "was forked for it and has ended";
+	if (!proc_stat_real_user(pid, &user) || user != (owner ? owner->uid : getuid()))
+		return "it has another user";
+	strays_adopt(preload->launch.strays, pid);
+	return reaper_knows(preload->launch.reaper, pid) ? "wpool knows it already" : NULL;
+}
+
+static void log_first_fork(struct preload *preload)
+{
+	if (!preload->has_forked)
+		log_line(LOG_INFO, origin_of(preload),
+			"the preloaded process forked its first worker, %.1f s after its start",
+			(double)(clock_now() - preload->began) / MTIME_SECOND);
+	preload->has_forked = true;
+}
+
+static void handle_pid(struct preload *preload, pid_t pid)
+{
+	static const struct exit_info failure = {EXIT_NOT_STARTED, EPROTO, "preload"};
+	const char *reason = why_not_ours(preload, pid);
+	if (!reason && getsid(pid) != pid) {
+		reason = "it does not lead a session";
+		spawn_signal(pid, SIGKILL); /* no process of another user, nor a worker */
+	}
+	if (reason) {
+		log_line(LOG_WARN, origin_of(preload),
+			"the preloaded process answered %d, which is no worker: %s", (int)pid,
+			reason);
+		fail_asked(preload, &failure);
+		return;
+	}
+	log_first_fork(preload);
+	struct preload_request *request = take_asked(preload);
+	if (request)
+		answer(request, pid, NULL);
+	else
+		spawn_signal(pid, SIGKILL); /* it was cancelled */
+}
+
+static void handle_answer(struct preload *preload, const char *text)
+{
+	static const struct exit_info failure = {EXIT_NOT_STARTED, ECANCELED, "preload"};
+	pid_t pid = read_pid(text);
+	if (!preload->is_asked) {
+		log_line(LOG_WARN, origin_of(preload),
+			"the preloaded process answered without a request: killing it");
+		kill_process(preload);
+	} else if (pid) {
+		handle_pid(preload, pid);
+	} else {
+		log_line(LOG_WARN, origin_of(preload), "the preloaded process cannot fork: %s",
+			text);
+		fail_asked(preload, &failure);
+	}
+}
+
+/* Handle a packet, if there is one. False: the socket has ended. */
+static bool read_answer(struct preload *preload)
+{
+	char text[ANSWER_SIZE];
+	ssize_t n = recv(preload->socket, text, sizeof text - 1, 0);
+	if (n > 0) {
+		text[n] = '\0';
+		handle_answer(preload, text);
+	}
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* An answer that came just before its end counts. */
+static void read_last_answer(struct preload *preload)
+{
+	if (preload->is_asked)
+		(void)read_answer(preload);
+}
+
+static void on_answered(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct preload *preload = io->data;
+	loop_keep_watching(loop, io, events);
+	if (read_answer(preload))
+		ask_next(preload);
+	else
+		kill_process(preload); /* its end follows, if it did not only close the socket */
+}
+
+/* We may not have run for a while, so first read what has come meanwhile. */
+static void on_overdue(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	struct preload *preload = timer->data;
+	(void)read_answer(preload);
+	if (preload->is_asked) {
+		log_line(LOG_WARN, origin_of(preload),
+			"the preloaded process forked no worker in time: killing it");
+		kill_process(preload);
+	} else {
+		ask_next(preload);
 	}
 }
 
@@ -143,22 +281,26 @@ static void close_process(struct preload *preload)
 	preload->pid = 0;
 }
 
-static void kill_process(struct preload *preload)
-{
-	if (preload->pid)
-		spawn_signal(preload->pid, SIGKILL);
-	preload->is_killed = true;
-}
-
-/* Kill it without waiting for its end. */
+/* Kill it without waiting for its end, and a worker that it has forked meanwhile. */
 static void abandon(struct preload *preload)
 {
+	preload->asked = NULL;
 	if (!preload->pid)
 		return;
 	kill_process(preload);
+	read_last_answer(preload);
+	take_asked(preload);
 	reaper_forget(preload->launch.reaper, preload->pid);
 	guard_remove(preload->launch.guard, preload->pid);
 	close_process(preload);
+}
+
+/* All but what a process that has enlarged its pipe has left there. */
+static void read_log_to_its_end(struct worker_log *log)
+{
+	worker_log_read_last(log);
+	for (int reads = 0; log->fd >= 0 && reads < LAST_READS; reads++)
+		worker_log_read(log);
 }
 
 static void keep_last_line(struct preload *preload)
@@ -179,9 +321,10 @@ static void log_end(const struct preload *preload, const struct exit_info *exit)
 			"the preloaded process cannot be started: %s: %s", exit->stage,
 			strerror(exit->number));
 	else
-		log_line(LOG_WARN, origin_of(preload), "the preloaded process ended with %s %d: %s",
+		log_line(LOG_WARN, origin_of(preload),
+			"the preloaded process ended with %s %d%s%s: %s",
 			exit->kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit->number,
-			next);
+			exit->stage ? ", " : "", exit->stage ? exit->stage : "", next);
 }
 
 static void start(struct preload *preload);
@@ -209,8 +352,12 @@ static void on_exit_of_preload(void *ctx, pid_t pid, struct exit_info exit)
 	read_start(preload); /* either may come first */
 	if (preload->failed_start.kind != EXIT_NONE)
 		exit = failure = preload->failed_start;
+	if (exit.kind == EXIT_SIGNAL &&
+		strays_was_over_memory(preload->launch.strays, &preload->life))
+		exit.stage = "over limits.group_memory";
+	read_last_answer(preload);
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
-		worker_log_read_last(&preload->logs[stream]);
+		read_log_to_its_end(&preload->logs[stream]);
 	log_end(preload, &exit);
 	keep_last_line(preload);
 	bool has_forked = preload->has_forked;
@@ -220,99 +367,6 @@ static void on_exit_of_preload(void *ctx, pid_t pid, struct exit_info exit)
 		start(preload);
 	else
 		fail_waiting(preload, &failure);
-}
-
-/* ---------- answers come in ---------- */
-
-/* 0: the text is no pid. */
-static pid_t read_pid(const char *text)
-{
-	char *end;
-	if (*text < '1' || *text > '9')
-		return 0;
-	long number = strtol(text, &end, 10);
-	return *end || number > INT32_MAX ? 0 : (pid_t)number;
-}
-
-/* NULL: the process is a worker that was forked as the protocol says. */
-static const char *why_no_worker(struct preload *preload, pid_t pid)
-{
-	const struct rights *owner = workers_owner(preload->launch.config);
-	struct proc_stat stat;
-	uid_t user;
-	if (!proc_stat_read(pid, &stat) || stat.parent != getpid())
-		return "it has ended, or is no child of wpool: a worker is forked by a process that "
-		       "was forked for it and has ended";
-	if (getsid(pid) != pid)
-		return "it does not lead a session";
-	if (!proc_stat_real_user(pid, &user) || user != (owner ? owner->uid : getuid()))
-		return "it has another user";
-	strays_adopt(preload->launch.strays, pid);
-	return reaper_knows(preload->launch.reaper, pid) ? "wpool knows it already" : NULL;
-}
-
-static void log_first_fork(struct preload *preload)
-{
-	if (!preload->has_forked)
-		log_line(LOG_INFO, origin_of(preload),
-			"the preloaded process forked its first worker, %.1f s after its start",
-			(double)(clock_now() - preload->began) / MTIME_SECOND);
-	preload->has_forked = true;
-}
-
-static void handle_pid(struct preload *preload, pid_t pid)
-{
-	static const struct exit_info failure = {EXIT_NOT_STARTED, EPROTO, "preload"};
-	const char *reason = why_no_worker(preload, pid);
-	if (reason) {
-		log_line(LOG_WARN, origin_of(preload),
-			"the preloaded process answered %d, which is no worker: %s", (int)pid,
-			reason);
-		fail_asked(preload, &failure);
-		return;
-	}
-	log_first_fork(preload);
-	struct preload_request *request = take_asked(preload);
-	if (request)
-		answer(request, pid, NULL);
-	else
-		kill(pid, SIGKILL); /* it was cancelled */
-}
-
-static void handle_answer(struct preload *preload, const char *text)
-{
-	static const struct exit_info failure = {EXIT_NOT_STARTED, ECANCELED, "preload"};
-	pid_t pid = read_pid(text);
-	if (!preload->is_asked) {
-		log_line(LOG_WARN, origin_of(preload),
-			"the preloaded process answered without a request: killing it");
-		kill_process(preload);
-	} else if (pid) {
-		handle_pid(preload, pid);
-	} else {
-		log_line(LOG_WARN, origin_of(preload), "the preloaded process cannot fork: %s",
-			text);
-		fail_asked(preload, &failure);
-	}
-	ask_next(preload);
-}
-
-static void on_answered(struct ev_loop *loop, ev_io *io, int events)
-{
-	struct preload *preload = io->data;
-	char text[ANSWER_SIZE];
-	loop_keep_watching(loop, io, events);
-	ssize_t n = recv(preload->socket, text, sizeof text - 1, 0);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n > 0) {
-		text[n] = '\0';
-		handle_answer(preload, text);
-		return;
-	}
-	/* Its end follows, if it did not only close the socket. */
-	ev_io_stop(loop, io);
-	kill_process(preload);
 }
 
 /* ---------- the start ---------- */
@@ -353,6 +407,7 @@ static void start(struct preload *preload)
 	struct spawned child;
 	struct exit_info failure;
 	assert(!preload->pid);
+	buf_clear(&preload->last);
 	if (!launch_preload(&preload->launch, &child, &failure)) {
 		log_end(preload, &failure);
 		strays_end(preload->launch.strays, &preload->life);
@@ -389,6 +444,8 @@ struct preload *preload_new(
 	preload->launch.on_exit = on_exit_of_preload;
 	preload->launch.ctx = preload;
 	preload->socket = preload->start = -1;
+	ev_timer_init(&preload->overdue, on_overdue, 0, 0);
+	preload->overdue.data = preload;
 	list_init(&preload->waiting);
 	buf_init(&preload->last, LINES_LAST_MAX);
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
@@ -430,26 +487,25 @@ void preload_fork(struct preload *preload, struct preload_request *request)
 		start(preload);
 }
 
-void preload_cancel(struct preload *preload, struct preload_request *request, bool is_overdue)
+void preload_cancel(struct preload *preload, struct preload_request *request)
 {
-	bool is_stuck = is_overdue && (request == preload->asked || !preload->asked);
 	list_remove(&request->link);
 	child_pipes_close(&request->pipes);
 	if (request == preload->asked)
 		preload->asked = NULL; /* the answer is still owed */
-	if (!is_stuck || !preload->pid || preload->is_killed)
-		return;
-	log_line(LOG_WARN, origin_of(preload),
-		"the preloaded process forked no worker in time: killing it");
-	kill_process(preload);
 }
 
 void preload_renew(struct preload *preload)
 {
 	static const struct exit_info failure = {EXIT_NOT_STARTED, ECANCELED, "preload"};
+	struct preload_request *asked = preload->asked;
 	abandon(preload);
-	fail_asked(preload, &failure);
-	if (list_first(&preload->waiting))
+	buf_clear(&preload->last);
+	if (asked)
+		answer(asked, 0, &failure);
+	if (!preload->launch.config->is_preloaded)
+		fail_waiting(preload, &failure);
+	else if (list_first(&preload->waiting))
 		start(preload);
 }
 

@@ -1,7 +1,8 @@
 /* A pool's preloaded process: it loads what is heavy once and forks the workers, which share its
  * memory (worker-sdk/PROTOCOL.md, section 17). Layer: worker. It is started for the first request,
  * and again when it ends after it has forked a worker; if it ends before, all requests fail, and
- * the next one starts it. It handles one request at a time; the others wait here. Never blocks. */
+ * the next one starts it. It handles one request at a time; the others wait here. One that does not
+ * answer within the boot limit is killed. Never blocks. */
 #ifndef WORKER_PRELOAD_H
 #define WORKER_PRELOAD_H
 
@@ -34,13 +35,13 @@ struct preload *preload_new(struct ev_loop *, const struct launch *, struct log_
 void preload_free(struct preload *);
 /* Ask for a worker. The answer comes later, or at once if the process cannot be started. */
 void preload_fork(struct preload *, struct preload_request *);
-/* A request is not wanted any more; what is forked for it is killed. is_overdue: the worker should
- * have been ready by now: if the process has this request, it is killed and replaced. */
-void preload_cancel(struct preload *, struct preload_request *, bool is_overdue);
-/* Replace the process, whose program and files may have changed. A request that it has fails. */
+/* A request is not wanted any more; what is forked for it is killed. */
+void preload_cancel(struct preload *, struct preload_request *);
+/* Replace the process, whose program and files may have changed. A request that it has fails; all
+ * fail if the configuration has no preloaded process any more. */
 void preload_renew(struct preload *);
-/* The last line that the latest process to end wrote to stderr, if it forked no worker; or empty.
- * Valid until another one ends. */
+/* The last line that the latest process to end wrote to stderr, if it forked no worker and none was
+ * started since; or empty. Valid until one is started or ends. */
 struct text preload_last_line(const struct preload *);
 
 #endif

@@ -502,7 +502,7 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 void worker_release(struct worker *worker)
 {
 	if (worker->process == PROCESS_ASKED)
-		preload_cancel(worker->workers->preload, &worker->request, false);
+		preload_cancel(worker->workers->preload, &worker->request);
 	if (worker->process == PROCESS_LIVES) {
 		worker_signal(worker, SIGKILL);
 		reaper_forget(worker->workers->reaper, worker->pid);
@@ -706,10 +706,9 @@ static void ask_preload(struct worker *worker)
 	preload_fork(worker->workers->preload, &worker->request);
 }
 
-/* is_overdue: as in preload_cancel. */
-static void withdraw(struct worker *worker, bool is_overdue)
+static void withdraw(struct worker *worker)
 {
-	preload_cancel(worker->workers->preload, &worker->request, is_overdue);
+	preload_cancel(worker->workers->preload, &worker->request);
 	fail_start(worker, (struct exit_info){EXIT_NOT_STARTED, ECANCELED, "preload"});
 }
 
@@ -729,7 +728,7 @@ void worker_start(struct worker *worker, uint32_t life)
 void worker_quit(struct worker *worker)
 {
 	if (worker->process == PROCESS_ASKED)
-		withdraw(worker, false);
+		withdraw(worker);
 	if (worker->process != PROCESS_LIVES || worker->sending == SENDING_SHUT)
 		return;
 	write_control(worker, "__quit__");
@@ -760,7 +759,7 @@ void worker_signal(struct worker *worker, int number)
 	if (worker->process == PROCESS_LIVES)
 		spawn_signal(worker->pid, number);
 	else if (worker->process == PROCESS_ASKED)
-		withdraw(worker, true);
+		withdraw(worker);
 }
 
 /* ---------- second looks ---------- */

@@ -27,6 +27,7 @@ struct workers_config {
 	char *const *command;
 	bool is_preloaded;    /* command is started once and forks the workers (preload.h) */
 	uint16_t workers;     /* that the pool wants now, for their environment */
+	mtime boot_limit;     /* for an answer of the preloaded process */
 	uint16_t concurrency; /* open tasks in one worker, from 1; above 1 a request names its task
 			       */
 	enum pipe_form pipe;

@@ -4,6 +4,7 @@
 #include "unit/support/worker/workers_rig.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,8 @@ static _Noreturn void be_worker(const char *form, const int streams[3], bool lea
 		setsid();
 	if (write(up, &pid, sizeof pid) != sizeof pid)
 		exit(95);
+	while (!leads)
+		pause(); /* whatever happens to its streams */
 	for (int i = 0; i < 3; i++) {
 		dup2(streams[i], i);
 		close(streams[i]);
@@ -94,21 +97,33 @@ static void send_pid(pid_t pid)
 	send_text(digits);
 }
 
+/* More than one read of the supervisor. */
+static void write_last_words(void)
+{
+	for (int i = 0; i < 300; i++)
+		fprintf(stdout, "%080d\n", i), fprintf(stderr, "%080d\n", i);
+	fflush(stdout);
+	fprintf(stderr, "no model\n");
+}
+
 static int preloaded_run(const char *form, const char *mode)
 {
 	int streams[3];
+	const char *mark = getenv(names[2]);
 	bool is_loud = strcmp(mode, "dies") == 0;
+	if (!mark || strcmp(mark + strlen(mark) - 2, "/0") != 0)
+		return 96; /* of one life only: what its workers start would end with it */
 	if (strcmp(mode, "exits") == 0)
 		return 7;
 	if (strcmp(mode, "closes") == 0)
 		close(0);
-	if (strcmp(mode, "unasked") == 0)
+	while (strcmp(mode, "unasked") == 0)
 		send_pid(getpid());
 	if (strcmp(mode, "closes") == 0 || strcmp(mode, "silent") == 0)
 		pause();
 	while (receive(streams)) {
 		if (is_loud) {
-			fprintf(stderr, "no model\n");
+			write_last_words();
 			return 3;
 		}
 		if (strcmp(mode, "refuses") == 0)
@@ -142,6 +157,7 @@ static void open_rig(
 {
 	workers_rig_open(rig, form, mode, workers);
 	rig->config.is_preloaded = true;
+	rig->config.boot_limit = 15 * MTIME_SECOND;
 }
 
 static void start(struct workers_rig *rig, const char *mode, uint16_t workers)
@@ -169,6 +185,20 @@ static void await_logged(struct workers_rig *rig, const char *text)
 {
 	while (!strstr(workers_rig_log(rig), text))
 		workers_rig_turn(rig);
+}
+
+static pid_t number_behind(struct workers_rig *rig, const char *text)
+{
+	expect_logged(rig, text);
+	return (pid_t)atol(strstr(workers_rig_log(rig), text) + strlen(text));
+}
+
+static size_t count_descriptors(void)
+{
+	size_t count = 0;
+	for (int fd = 0; fd < 1000; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
 }
 
 static void expect_not_forked(struct workers_rig *rig, int error)
@@ -259,6 +289,23 @@ START_TEST(bad_answers_fail_the_start)
 	}
 	if (cases[_i].log)
 		expect_logged(&rig, cases[_i].log);
+	size_t started = count_logged(&rig, "the preloaded process was started");
+	ck_assert_uint_ge(started, 1);
+	ck_assert_uint_le(started, 4); /* it is not started for nothing */
+	ck_assert_uint_le(count_logged(&rig, "answered without a request"), started);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* It would wait for ever, because no part of wpool knows it. */
+START_TEST(a_process_that_is_no_worker_is_killed)
+{
+	struct workers_rig rig;
+	start(&rig, "sessionless", 1);
+	expect_not_forked(&rig, EPROTO);
+	pid_t pid = number_behind(&rig, "the preloaded process answered ");
+	while (kill(pid, 0) == 0)
+		workers_rig_turn(&rig);
 	workers_rig_close(&rig);
 }
 END_TEST
@@ -297,14 +344,32 @@ START_TEST(one_that_ends_after_a_fork_is_replaced)
 }
 END_TEST
 
-/* Killed at its boot limit, a worker that was never forked takes the process with it. */
+/* The exit may be seen before the answer. */
+START_TEST(the_answer_before_its_end_counts)
+{
+	struct workers_rig rig;
+	siginfo_t info;
+	start(&rig, "once", 1);
+	pid_t pid = number_behind(&rig, "\"pid\":");
+	ck_assert_int_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* One that does not answer in time is killed, though its worker is not wanted any more. */
 START_TEST(one_that_hangs_is_killed_and_replaced)
 {
 	struct workers_rig rig;
-	start(&rig, "hangs", 2);
+	open_rig(&rig, PIPE_PATH, "hangs", 2);
+	workers_request(rig.workers, 0, 1, SLOT_SPAWN);
 	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.slot, 0);
-	workers_request(rig.workers, 1, 1, SLOT_KILL);
-	expect_not_forked(&rig, ECANCELED);
+	rig.config.boot_limit = 50 * MTIME_MS;
+	workers_request(rig.workers, 1, 1, SLOT_SPAWN);
+	if (_i == 0)
+		workers_request(rig.workers, 1, 1, SLOT_KILL);
+	expect_not_forked(&rig, _i == 0 ? ECANCELED : ESRCH);
+	rig.config.boot_limit = 15 * MTIME_SECOND;
 	await_logged(&rig, "ended with signal 9: it is started again");
 	expect_logged(&rig, "forked no worker in time");
 	workers_request(rig.workers, 0, 1, SLOT_QUIT);
@@ -315,16 +380,21 @@ START_TEST(one_that_hangs_is_killed_and_replaced)
 }
 END_TEST
 
-/* Before it was forked at all, or while it is. What comes of it is killed, and no later worker gets
- * its pipe. */
-START_TEST(a_worker_can_be_asked_to_quit_before_it_is_forked)
+/* Before it was forked at all, or while it is. What comes of it is killed, no later worker gets its
+ * pipe, and the process need not load again. */
+START_TEST(a_worker_may_leave_before_it_is_forked)
 {
+	static const enum slot_request requests[] = {SLOT_QUIT, SLOT_KILL};
 	struct workers_rig rig;
-	start(&rig, "good", 2);
-	workers_request(rig.workers, 0, 1, SLOT_QUIT);
-	workers_request(rig.workers, 1, 1, SLOT_QUIT);
+	open_rig(&rig, PIPE_PATH, "good", 2);
+	for (int slot = 1; slot >= 0; slot--)
+		workers_request(rig.workers, (uint16_t)slot, 1, SLOT_SPAWN);
+	size_t before = count_descriptors();
+	workers_request(rig.workers, 0, 1, requests[_i]);
+	workers_request(rig.workers, 1, 1, requests[_i]);
 	expect_not_forked(&rig, ECANCELED);
 	expect_not_forked(&rig, ECANCELED);
+	ck_assert_uint_le(count_descriptors() + 2 * 6, before);
 	workers_request(rig.workers, 1, 2, SLOT_SPAWN);
 	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.slot, 1);
 	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 1);
@@ -374,17 +444,52 @@ START_TEST(a_pool_may_change_to_a_command_and_back)
 }
 END_TEST
 
+/* The new command is not started as a preloaded process for those that wait. */
+START_TEST(those_that_wait_fail_when_a_command_comes)
+{
+	struct workers_rig rig;
+	start(&rig, "silent", 3);
+	rig.config.is_preloaded = false;
+	rig.command[2] = (char *)"echo";
+	workers_renew_preload(rig.workers);
+	for (int i = 0; i < 3; i++)
+		expect_not_forked(&rig, ECANCELED);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 1);
+	workers_request(rig.workers, 2, 2, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* A later failure has other reasons. */
+START_TEST(the_last_line_is_of_the_process_that_failed)
+{
+	struct workers_rig rig;
+	start(&rig, "dies", 1);
+	expect_not_forked(&rig, ESRCH);
+	ck_assert_str_eq(rig.pool->words, "no model");
+	rig.command[2] = (char *)"refuses";
+	workers_request(rig.workers, 0, 2, SLOT_SPAWN);
+	expect_not_forked(&rig, ECANCELED);
+	ck_assert_str_eq(rig.pool->words, "");
+	workers_rig_close(&rig);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/preload");
 	TCase *loops = tcase_create("loops");
 	tcase_add_loop_test(loops, forked_workers_work_and_quit, 0, 3);
 	tcase_add_loop_test(loops, bad_answers_fail_the_start, 0, 10);
+	tcase_add_loop_test(loops, one_that_hangs_is_killed_and_replaced, 0, 2);
+	tcase_add_loop_test(loops, a_worker_may_leave_before_it_is_forked, 0, 2);
 	suite_add_tcase(s, loops);
 	UNIT_CASE(s, "one", a_killed_worker_is_forked_again, a_missing_program_fails_all,
-		one_that_ends_after_a_fork_is_replaced, one_that_hangs_is_killed_and_replaced,
-		a_worker_can_be_asked_to_quit_before_it_is_forked,
-		renewal_replaces_the_process_only, a_pool_may_change_to_a_command_and_back);
+		one_that_ends_after_a_fork_is_replaced, the_answer_before_its_end_counts,
+		a_process_that_is_no_worker_is_killed, renewal_replaces_the_process_only,
+		a_pool_may_change_to_a_command_and_back, those_that_wait_fail_when_a_command_comes,
+		the_last_line_is_of_the_process_that_failed);
 	return s;
 }
 
