@@ -3,6 +3,8 @@
 #include "unit/support/process/child.h"
 #include "unit/support/worker/workers_rig.h"
 
+#include "process/reaper.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -97,6 +99,22 @@ static void send_pid(pid_t pid)
 	send_text(digits);
 }
 
+/* Have the supervisor look at its orphans, and wait for SIGUSR1. */
+static void be_looked_at(pid_t worker)
+{
+	sigset_t signals;
+	int number;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	pid_t middle = fork();
+	if (middle == 0)
+		_exit(fork() < 0);
+	waitpid(middle, NULL, 0);
+	fprintf(stderr, "forked %d\n", (int)worker);
+	sigwait(&signals, &number);
+}
+
 /* More than one read of the supervisor. */
 static void write_last_words(void)
 {
@@ -138,8 +156,12 @@ static int preloaded_run(const char *form, const char *mode)
 			send_text("99999999999999999999");
 		else if (strcmp(mode, "hangs") == 0 && strcmp(getenv(names[0]), "0") != 0)
 			pause();
-		else
-			send_pid(fork_twice(form, streams, strcmp(mode, "sessionless") != 0));
+		else {
+			pid_t worker = fork_twice(form, streams, strcmp(mode, "sessionless") != 0);
+			if (strcmp(mode, "late") == 0)
+				be_looked_at(worker);
+			send_pid(worker);
+		}
 		for (int i = 0; i < 3; i++)
 			close(streams[i]);
 		if (strcmp(mode, "once") == 0)
@@ -357,6 +379,24 @@ START_TEST(the_answer_before_its_end_counts)
 }
 END_TEST
 
+/* Until the answer it is an orphan that nobody knows. */
+START_TEST(a_worker_is_adopted_from_the_strays)
+{
+	struct workers_rig rig;
+	start(&rig, "late", 1);
+	await_logged(&rig, "forked ");
+	pid_t preload = number_behind(&rig, "\"pid\":"), worker = number_behind(&rig, "forked ");
+	while (!reaper_knows(rig.reaper, worker))
+		workers_rig_turn(&rig);
+	kill(preload, SIGUSR1);
+	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_int_eq(workers_pid(rig.workers, 0, 1), worker);
+	workers_request(rig.workers, 0, 1, SLOT_QUIT);
+	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
+	workers_rig_close(&rig);
+}
+END_TEST
+
 /* One that does not answer in time is killed, though its worker is not wanted any more. */
 START_TEST(one_that_hangs_is_killed_and_replaced)
 {
@@ -487,8 +527,9 @@ static Suite *suite(void)
 	suite_add_tcase(s, loops);
 	UNIT_CASE(s, "one", a_killed_worker_is_forked_again, a_missing_program_fails_all,
 		one_that_ends_after_a_fork_is_replaced, the_answer_before_its_end_counts,
-		a_process_that_is_no_worker_is_killed, renewal_replaces_the_process_only,
-		a_pool_may_change_to_a_command_and_back, those_that_wait_fail_when_a_command_comes,
+		a_process_that_is_no_worker_is_killed, a_worker_is_adopted_from_the_strays,
+		renewal_replaces_the_process_only, a_pool_may_change_to_a_command_and_back,
+		those_that_wait_fail_when_a_command_comes,
 		the_last_line_is_of_the_process_that_failed);
 	return s;
 }
