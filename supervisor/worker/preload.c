@@ -5,6 +5,7 @@
 #include "os/loop.h"
 #include "os/oom_score.h"
 #include "os/proc_stat.h"
+#include "os/proc_waited.h"
 #include "process/guard.h"
 #include "process/mark.h"
 #include "process/spawn.h"
@@ -29,6 +30,7 @@ struct preload {
 	struct link waiting;           /* preload_request, without .asked */
 	struct preload_request *asked; /* the process has it; NULL: none, or it was cancelled */
 	bool is_asked;                 /* the process owes an answer */
+	mtime asked_at, had_waited;    /* .is_asked: when, and its proc_waited then */
 	ev_timer overdue;              /* active while it may give it */
 	struct buf last;               /* preload_last_line */
 
@@ -121,6 +123,13 @@ static void kill_process(struct preload *preload)
 	ev_timer_stop(preload->loop, &preload->overdue);
 }
 
+/* For its answer. */
+static mtime time_left(const struct preload *preload)
+{
+	mtime limit = mtime_after(preload->launch.config->boot_limit, preload_waited(preload));
+	return mtime_after(preload->asked_at, limit) - clock_now();
+}
+
 /* Give the process the next request if it has none. If it has gone, or closed its socket, its end
  * decides about those that wait. */
 static void ask_next(struct preload *preload)
@@ -133,8 +142,9 @@ static void ask_next(struct preload *preload)
 			list_remove(link);
 			preload->asked = request;
 			preload->is_asked = true;
-			loop_start_timer(preload->loop, &preload->overdue,
-				preload->launch.config->boot_limit);
+			preload->asked_at = clock_now();
+			preload->had_waited = proc_waited(preload->pid);
+			loop_start_timer(preload->loop, &preload->overdue, time_left(preload));
 		} else if (errno == EPIPE || errno == ECONNRESET) {
 			kill_process(preload);
 		} else {
@@ -252,11 +262,13 @@ static void on_answered(struct ev_loop *loop, ev_io *io, int events)
 /* We may not have run for a while, so first read what has come meanwhile. */
 static void on_overdue(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
 	(void)events;
 	struct preload *preload = timer->data;
 	(void)read_answer(preload);
-	if (preload->is_asked) {
+	mtime left = preload->is_asked ? time_left(preload) : 0;
+	if (left > 0) { /* it waited for a processor, or nothing could run */
+		loop_start_timer(loop, timer, left);
+	} else if (preload->is_asked) {
 		log_line(LOG_WARN, origin_of(preload),
 			"the preloaded process forked no worker in time: killing it");
 		kill_process(preload);
@@ -507,6 +519,14 @@ void preload_renew(struct preload *preload)
 		fail_waiting(preload, &failure);
 	else if (list_first(&preload->waiting))
 		start(preload);
+}
+
+mtime preload_waited(const struct preload *preload)
+{
+	if (!preload->is_asked)
+		return 0;
+	/* Less than before if what it had started has ended. */
+	return mtime_max(proc_waited(preload->pid) - preload->had_waited, 0);
 }
 
 struct text preload_last_line(const struct preload *preload)

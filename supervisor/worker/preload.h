@@ -2,7 +2,8 @@
  * memory (worker-sdk/PROTOCOL.md, section 17). Layer: worker. It is started for the first request,
  * and again when it ends after it has forked a worker; if it ends before, all requests fail, and
  * the next one starts it. It handles one request at a time; the others wait here. One that does not
- * answer within the boot limit is killed. Never blocks. */
+ * answer within the boot limit, in which waits for a processor do not count, is killed. Never
+ * blocks. */
 #ifndef WORKER_PRELOAD_H
 #define WORKER_PRELOAD_H
 
@@ -40,6 +41,9 @@ void preload_cancel(struct preload *, struct preload_request *);
 /* Replace the process, whose program and files may have changed. A request that it has fails; all
  * fail if the configuration has no preloaded process any more. */
 void preload_renew(struct preload *);
+/* How long the process has waited for a processor (os/proc_waited.h) since it got the request that
+ * it has; 0: it has none. */
+mtime preload_waited(const struct preload *);
 /* The last line that the latest process to end wrote to stderr, if it forked no worker and none was
  * started since; or empty. Valid until one is started or ends. */
 struct text preload_last_line(const struct preload *);

@@ -150,6 +150,8 @@ pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)
 mtime workers_waited(const struct workers *workers, uint16_t slot, uint32_t life)
 {
 	const struct worker *worker = worker_at(workers, slot);
+	if (worker->life == life && worker->process == PROCESS_ASKED)
+		return preload_waited(workers->preload);
 	bool is_there = worker->life == life && worker->process == PROCESS_LIVES;
 	return is_there ? proc_waited(worker->pid) : 0;
 }

@@ -76,7 +76,8 @@ bool workers_ask(
 void workers_renew_preload(struct workers *);
 /* The pid of the process of this life, also after its end; 0: none, or another life has begun. */
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
-/* How long the process of this life waited for a processor since its start (os/proc_waited.h). */
+/* How long the process of this life waited for a processor since its start (os/proc_waited.h), or
+ * the preloaded process that is to fork it. */
 mtime workers_waited(const struct workers *, uint16_t slot, uint32_t life);
 /* Lines of the workers that went into the log, and that were dropped. */
 struct workers_lines {
