@@ -1,4 +1,5 @@
-"""Celery as it does best here: no results, acks after the task, prefetch for a queue of short tasks."""
+"""Celery as it does best here: no results, acks after the task, prefetch for a queue of short tasks. CELERY_EARLY: acks before the
+task, as by default; CELERY_RESULTS: where results go."""
 
 import os
 import time
@@ -12,8 +13,9 @@ pyamqp.Transport.qos_semantics_matches_spec = lambda transport, connection: True
 
 app = Celery(broker=os.environ["CELERY_URL"])
 app.conf.update(
-    task_acks_late=True,
-    task_ignore_result=True,
+    task_acks_late="CELERY_EARLY" not in os.environ,
+    result_backend=os.environ.get("CELERY_RESULTS"),
+    task_ignore_result="CELERY_RESULTS" not in os.environ,
     task_create_missing_queues=False,
     task_queues=[Queue("bench", exchange=Exchange(""), routing_key="bench", no_declare=True)],
     worker_prefetch_multiplier=int(os.environ["CELERY_PREFETCH"]),

@@ -19,7 +19,7 @@ app.conf.update(
     accept_content=["json", "pickle", "yaml"], task_default_queue=QUEUE, control_exchange=f"{QUEUE}.control",
     event_exchange=f"{QUEUE}.event", event_queue_prefix=f"{QUEUE}.events", task_protocol=int(os.environ.get("ORDERS_PROTOCOL", "2")),
     task_queue_max_priority=int(os.environ.get("ORDERS_PRIORITIES", "0")) or None, worker_prefetch_multiplier=1,
-    broker_connection_timeout=2, redis_retry_on_timeout=True, redis_socket_connect_timeout=2, result_extended=True)
+    worker_pool=os.environ.get("ORDERS_POOL", "prefork"), broker_connection_timeout=2, redis_retry_on_timeout=True, redis_socket_connect_timeout=2, result_extended=True)
 
 
 def trail(*words):

@@ -20,8 +20,9 @@ static char *redis_socket(void)
 struct proc *celery_start_redis(void)
 {
 	char *socket = redis_socket();
-	const char *const argv[] = {"redis-server", "--port", "0", "--unixsocket", socket, "--save",
-		"", "--dir", fixture.folder, "--logfile", "/dev/stderr", "--databases", "64", NULL};
+	const char *const argv[] = {"redis-server", "--port", "0", "--unixsocket", socket,
+		"--appendonly", "yes", "--appendfsync", "always", "--save", "", "--dir",
+		fixture.folder, "--logfile", "/dev/stderr", "--databases", "64", NULL};
 	struct proc *redis = proc_start(fixture.folder, argv, NULL);
 	proc_expect(redis, "ready to accept connections");
 	free(socket);
@@ -57,6 +58,11 @@ const char *const *celery_environment(const struct celery_side *side)
 	const char **variables = calloc(VARIABLES, sizeof *variables);
 	ck_assert_ptr_nonnull(variables);
 	size_t count = 0;
+	/* The first of a name counts. */
+	for (size_t i = 0; side->more && side->more[i]; i++) {
+		ck_assert_uint_lt(count, VARIABLES / 2);
+		variables[count++] = side->more[i];
+	}
 	variables[count++] = "PYTHONPATH=worker-sdk/python:worker-sdk/python-celery:tests/celery";
 	variables[count++] = "PYTHONDONTWRITEBYTECODE=1";
 	variables[count++] = "PYTHONWARNINGS=ignore";
@@ -67,10 +73,6 @@ const char *const *celery_environment(const struct celery_side *side)
 	variables[count++] = scratch_text("ORDERS_QUEUE=%s", side->queue);
 	variables[count++] = scratch_text("ORDERS_TRAIL=%s", side->trail);
 	variables[count++] = scratch_text("ORDERS_PROTOCOL=%d", side->protocol);
-	for (size_t i = 0; side->more && side->more[i]; i++) {
-		ck_assert_uint_lt(count, VARIABLES - 1);
-		variables[count++] = side->more[i];
-	}
 	return variables;
 }
 
@@ -101,12 +103,11 @@ struct proc *celery_start_worker(const struct celery_side *side, const char *con
 struct proc *celery_start_wpool_only(
 	const struct celery_side *side, const char *options, const char *settings)
 {
-	char *pool = scratch_text(
-		"- {name: orders, queue: %s, command: [" PYTHON
-		", -m, wpool_celery, -A, orders%s%s], body: bin, headers: typed, "
-		"properties: true, env_pass: all, limits: {boot: 1min, hard: 1h, grace: 1s}, "
-		"retry: {attempts: 3, delay: [100ms], jitter: 0}, %s}\n",
-		side->queue, *options ? ", " : "", options, *settings ? settings : "workers: 4");
+	char *pool = scratch_text("- {name: orders, queue: %s, %s: [" PYTHON
+				  ", -m, wpool_celery, -A, orders%s%s], "
+				  "env_pass: all, limits: {boot: 1min, hard: 1h, grace: 1s}, %s}\n",
+		side->queue, side->is_preloaded ? "preload" : "command", *options ? ", " : "",
+		options, *settings ? settings : CELERY_POOL);
 	struct proc *serve = fixture_serve_program("wpool", celery_environment(side), pool);
 	free(pool);
 	return serve;
@@ -116,7 +117,7 @@ struct proc *celery_start_wpool(
 	const struct celery_side *side, const char *options, const char *settings)
 {
 	struct proc *serve = celery_start_wpool_only(side, options, settings);
-	proc_expect(serve, " ready: " PYTHON);
+	proc_expect(serve, " ready: ");
 	client_expect_consumers(fixture.client, side->queue, 1);
 	return serve;
 }

@@ -6,6 +6,12 @@
 
 #include "harness/proc.h"
 
+#include <stdbool.h>
+
+/* What the adapter needs of a pool. */
+#define CELERY_NEEDS "body: bin, headers: typed, properties: true"
+#define CELERY_POOL  CELERY_NEEDS ", workers: 4, retry: {attempts: 3, delay: [100ms], jitter: 0}"
+
 /* One of the two: what its worker and the scripts that call it have in common. */
 struct celery_side {
 	char *queue; /* declared by the worker */
@@ -13,6 +19,8 @@ struct celery_side {
 	char *backend;
 	const char *const *more; /* further variables of the environment; NULL: none */
 	int protocol;            /* of its messages: 1 or 2 */
+	bool is_preloaded; /* under wpool: one process loads the application and forks the workers
+			    */
 };
 
 /* Start a redis server for the fixture; it ends with the test at the latest. */

@@ -49,6 +49,7 @@ START_TEST(every_message_is_counted_and_record_is_complete)
 	static const char *const groups[] = {
 		"plain plain-50 wpool-auto-4 wpool-one-4 wpool-python-4",
 		"rpc-plain rpc-wpool celery amqp-consume plain-8MiB wpool-8MiB",
+		"celery-app wpool-app celery-app-results wpool-app-results",
 		"latency-plain latency-wpool start-4 large large-plain",
 		("many-noop many-wait many-wait-python many-wait-processes many-wait-celery "
 		 "many-open-10 many-open-10000"),
@@ -62,5 +63,5 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("bench", {every_message_is_counted_and_record_is_complete, 5});
+	return SYSTEM_RUN("bench", {every_message_is_counted_and_record_is_complete, 6});
 }

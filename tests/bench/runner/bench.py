@@ -52,6 +52,14 @@ class Bench:
         process.await_stderr(text, START_SECONDS)
         return process
 
+    @property
+    def redis_url(self):
+        return f"redis+socket://{self.folder}/redis.sock"
+
+    def start_redis(self):
+        return self.start_ready("redis", ["redis-server", "--port", "0", "--unixsocket", self.folder / "redis.sock", "--save", "",
+                                          "--dir", self.folder, "--logfile", "/dev/stderr"], "ready to accept connections")
+
     def fill(self, queue, count, size, options=()):
         """Declare a durable queue (quorum, without "--classic"), and publish count messages to it, all confirmed."""
         process = self.start("fill", ["BUILD/bench/fill", *options, "URL", queue, count, size])

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
+SDK = HERE.parent.parent / "worker-sdk"
 QUEUE = "bench"
 REPLIES = "bench.replies"
 BESIDE = "bench.beside"
@@ -52,6 +53,7 @@ class Contestant:
     environment: tuple = ()
     configuration: str = ""  # the text of the file that CONFIGURATION in the command stands for
     beside: int = 0  # messages in the queue BESIDE, most of which are there at the end
+    has_redis: bool = False  # it keeps results there; REDIS in its environment is the address
     needs: str = ""  # a program of a Debian package
     module: str = ""  # of Python, the same
     package: str = ""  # or several
@@ -118,16 +120,37 @@ def rpc_pair():
                 against="rpc-plain", is_rpc=True)
 
 
-def celery(name, label, pool, concurrency, task, multiplier, guess=4_000, **more):
+def celery(name, label, pool, concurrency, task, multiplier, guess=4_000, fill=(), environment=(), **more):
     """fill publishes the same messages as its own client, but faster. multiplier: prefetch for each task, 0: no limit."""
     return Contestant(
         name, label,
         (PYTHON, "-m", "celery", "-A", "celery_app", "worker", "--pool", pool, "--concurrency", concurrency,
          "--without-gossip", "--without-mingle", "--without-heartbeat", "--queues", QUEUE, "--loglevel", "WARNING"),
-        guess, fill=("--celery", task),
-        environment=(("PYTHONPATH", str(HERE)), ("CELERY_URL", "URL"), ("C_FORCE_ROOT", "1"),
-                     ("CELERY_PREFETCH", str(multiplier)), ("PYTHONDONTWRITEBYTECODE", "1")),
+        guess, fill=(*fill, "--celery", task), environment=celery_environment(multiplier, *environment),
         needs="/usr/bin/celery", **more)
+
+
+def celery_environment(multiplier, *more):
+    return (("CELERY_URL", "URL"), ("C_FORCE_ROOT", "1"), ("CELERY_PREFETCH", str(multiplier)), ("PYTHONDONTWRITEBYTECODE", "1"),
+            ("PYTHONPATH", ":".join(map(str, (HERE, SDK / "python", SDK / "python-celery")))), *more)
+
+
+def celery_pairs():
+    """The same Celery application, on Celery's own classic queue with early acks, under its worker and under wpool."""
+    for name, text, more in (
+            ("", "an empty task", {"environment": (("CELERY_EARLY", "1"),)}),
+            ("-results", "an empty task, results in redis",
+             {"environment": (("CELERY_EARLY", "1"), ("CELERY_RESULTS", "REDIS")), "has_redis": True})):
+        against, package = f"celery-app{name}", "celery python3-redis redis-server"
+        yield celery(against, f"Celery prefork, 4 processes: {text}", "prefork", 4, TASK, 64, workers=4, package=package,
+                     against=against, fill=("--classic",), guess=2_000, **more)
+        pool = (f"pools:\n  - {{queue: {QUEUE}, command: [{PYTHON}, -m, wpool_celery, -A, celery_app, --without-mingle, "
+                "--without-heartbeat], workers: 4, body: bin, headers: typed, properties: true, env_pass: all, limits: {boot: 1min}}\n")
+        command = ("BUILD/wpool", "serve", "--broker", "URL", "--log-format", "text", "--config", "CONFIGURATION")
+        yield Contestant(f"wpool-app{name}", f"wpool, auto, 4 workers of Celery's: {text}", command, 6_000, against=against,
+                         configuration=pool, workers=4, ready=all_ready(4), fill=("--classic", "--celery", TASK),
+                         needs="/usr/bin/celery", package=package, **more | {
+                             "environment": celery_environment(64, *more["environment"])})
 
 
 def others():
@@ -235,6 +258,7 @@ def all_contestants(counts):
     yield from classic()
     yield from rpc_pair()
     yield from others()
+    yield from celery_pairs()
     yield from many_at_once()
     yield from keyed()
     yield from with_throttles()

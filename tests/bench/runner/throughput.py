@@ -106,7 +106,9 @@ class Throughput:
         if c.beside:
             bench.fill(BESIDE, min(c.beside, count), SMALL)
         bench.probe.watch(QUEUE)
-        process = bench.start(c.name, self._command(bench), c.environment, None if c.counts_itself else "/dev/null")
+        environment = [(name, value.replace("REDIS", bench.redis_url)) for name, value in c.environment]
+        redis = bench.start_redis() if c.has_redis else None
+        process = bench.start(c.name, self._command(bench), environment, None if c.counts_itself else "/dev/null")
         try:
             window = Window(bench, process, c, count)
             window.follow()
@@ -116,6 +118,8 @@ class Throughput:
             return window, {"workers_kib": workers_kib} | turn_facts(process)
         finally:
             process.kill()
+            if redis:
+                redis.kill()
             bench.delete(QUEUE)
             if c.beside:
                 bench.delete(BESIDE)

@@ -19,11 +19,16 @@ SETTINGS = (["-c", "--concurrency"], ["--autoscale"], ["--max-tasks-per-child"],
             ["--prefetch-multiplier"], ["-Q", "--queues"], ["-X", "--exclude-queues"])  # of wpool's pools
 GLOBAL = {"app": "-A", "broker": "-b", "result-backend": None, "loader": None, "config": None, "workdir": None}
 INSTEAD = {"autoscale": "the pool's `workers: {min, max}`", "beat": "a process of its own, `celery beat`",
-           "purge": "`celery purge`", "detach": "systemd or a container", "logfile": "the log of wpool"}
+           "purge": "`celery purge`", "logfile": "the log of wpool"}
 
 
 def refuse(why):
     sys.exit(f"wpool_celery: {why}")
+
+
+def refuse_pool(pool):
+    if pool not in (None, "prefork", "processes", "solo"):
+        refuse(f"no pool of {pool}: a worker of wpool has one task at a time; give its pool more `workers`")
 
 
 class Worker(celery_worker.Worker):
@@ -34,6 +39,7 @@ class Worker(celery_worker.Worker):
         transport = self.app.connection_for_read().transport.driver_type
         if transport != "amqp":
             refuse(f"the application's broker is {transport}; that of wpool is RabbitMQ")
+        refuse_pool(conf.worker_pool)
         if self.config_of:
             print(pool_config(self.app, options, self.config_of), end="")
             sys.exit()
@@ -55,12 +61,14 @@ class Worker(celery_worker.Worker):
 def main(arguments=None):
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--pool-config", action="store_true")
-    parser.add_argument("-P", "--pool", default="prefork")
+    parser.add_argument("-P", "--pool")
+    parser.add_argument("-D", "--detach", action="store_true")
     for name, short in GLOBAL.items():
         parser.add_argument(f"--{name}", *filter(None, [short]), dest=name)
     options, rest = parser.parse_known_args(arguments)
-    if options.pool not in ("prefork", "processes", "solo"):
-        refuse(f"no pool of {options.pool}: a worker of wpool has one task at a time; give its pool more `workers`")
+    refuse_pool(options.pool)
+    if options.detach:
+        refuse("not --detach, but systemd or a container")
     if os.environ.get("WPOOL_CONCURRENCY", "1") != "1":
         refuse("the pool's `concurrency` is for asyncio; give it more `workers`")
     sys.path.insert(0, os.getcwd())
@@ -71,7 +79,7 @@ def main(arguments=None):
             others.add_argument(*names)
         Worker.config_of = given + others.parse_known_args(rest)[1]
     celery_worker.Worker = Worker
-    command([*given, "worker", *rest], prog_name="wpool_celery", auto_envvar_prefix="CELERY")
+    command([*given, "worker", "--pool=solo", *rest], prog_name="wpool_celery", auto_envvar_prefix="CELERY")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from wpool_worker.errors import log_error, log_exception
 from wpool_worker.plain_task import Task
 
 from .link import Events, Link
-from .pool import CRASHED, LATER_MIN, TIMED_OUT, TaskMessage
+from .pool import CRASHED, LATER_MIN, TIMED_OUT, TaskMessage, end_process
 from .records import reserve
 
 
@@ -103,7 +103,7 @@ class Consumer(celery_consumer.Consumer):
                 self.receive(message)
         except Exception as error:
             if self.pool.has_begun:
-                raise SystemExit(f"the end of the task cannot be handled: {error!r}") from error
+                end_process("the end of the task cannot be handled", error)
             log_exception("a message is no task", error)
             message.refuse(400, f"no task of Celery: {error!r}")
 

@@ -16,13 +16,19 @@ from celery.utils.nodenames import NODENAME_DEFAULT, nodename, nodesplit
 from kombu.message import Message
 from wpool_worker import Done, Postpone, Reject, preload
 from wpool_worker.encode import HARD_LIMIT_MAX, answer_frame
-from wpool_worker.errors import log_error
+from wpool_worker.errors import log_error, log_exception
 
 from .records import Journal
 
 LATER_MIN, LATER_MAX = 0.1, 365 * 86_400.0  # seconds
 HARD_LIMIT_MARGIN = 0.1  # seconds; the supervisor ends the process so much after the journal has that the limit is over
 CRASHED, TIMED_OUT = "crashed", "timed-out"
+
+
+def end_process(why, error):
+    """As a crash: the task in hand counts as lost."""
+    log_exception(why, error)
+    os._exit(1)
 
 
 class TaskMessage(Message):
@@ -99,7 +105,7 @@ class Pool(BasePool):
                     soft_timeout=None, timeout=None, **_):
         request, message = accept_callback.__self__, accept_callback.__self__.message
         soft, hard = soft_timeout or self.options.get("soft_timeout"), timeout or self.options.get("timeout")
-        self._check(request._payload, soft, hard)
+        self._check(request, soft, hard)
         self.has_begun = True
         if message.lost:
             return self._record_loss(request, hard)
@@ -118,12 +124,14 @@ class Pool(BasePool):
             callback(result)
 
     @staticmethod
-    def _check(payload, *limits):
+    def _check(request, *limits):
         """Refuse what Celery finds in the middle of the task only."""
+        if not isinstance(request.id, str):
+            raise InvalidTaskError(f"its id is {request.id!r}")
         for limit in limits:
             if limit is not None and (type(limit) not in (int, float) or not limit > 0):
                 raise InvalidTaskError(f"a time limit is a number of seconds above 0, not {limit!r}")
-        args, kwargs, embed = payload
+        args, kwargs, embed = request._payload
         if not isinstance(args, (list, tuple)) or not isinstance(kwargs, dict) or not isinstance(embed or {}, dict):
             raise InvalidTaskError("the body is not a list and two maps")
 
@@ -136,7 +144,7 @@ class Pool(BasePool):
         try:
             return target(*args)
         except BaseException as error:  # what Celery's tracer lets pass would end Celery's process
-            raise SystemExit(f"the task ended its process: {error!r}") from error
+            end_process("the task ended its process", error)
         finally:
             self._on_soft = None
             if alarm:

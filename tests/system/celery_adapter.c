@@ -1,0 +1,285 @@
+/* What the adapter for Celery does beside running tasks as Celery does: what it refuses, bad
+ * messages, pace and order, what is away and comes back. The scripts are in tests/celery. */
+#include "harness/celery.h"
+#include "harness/deadline.h"
+#include "system/system.h"
+
+#include <signal.h>
+#include <string.h>
+
+static char *check(const struct celery_side *side, const char *name)
+{
+	return celery_run_script(side, "checks.py", (const char *const[]){name, NULL});
+}
+
+/* The check must print this. */
+static void expect_check(const struct celery_side *side, const char *name, const char *expected)
+{
+	char *printed = check(side, name);
+	ck_assert_str_eq(printed, expected);
+	free(printed);
+}
+
+START_TEST(bad_messages_are_dead_letters)
+{
+	celery_start_redis();
+	struct celery_side side = celery_side("wpool", NULL);
+	struct proc *serve = celery_start_wpool(&side, "", "");
+	free(celery_run_script(&side, "bad.py", NULL));
+	ck_assert_int_eq(proc_count_logged(serve, "worker died"), 0);
+	fixture_stop(serve);
+	celery_side_release(&side);
+}
+END_TEST
+
+/* The end that Celery does not have: it would run the task for ever. */
+START_TEST(a_task_that_always_dies_fails_in_the_end)
+{
+	celery_start_redis();
+	struct celery_side side = celery_side("wpool", NULL);
+	side.is_preloaded = _i;
+	struct proc *serve = celery_start_wpool(&side, "", "");
+	char *line = celery_run_script(&side, "rows.py", (const char *const[]){"lost-safe", NULL});
+	ck_assert_str_eq(line, "SIGKILL, reject_on_worker_lost: FAILURE "
+			       "billiard.exceptions.WorkerLostError: Worker exited prematurely\n");
+	char *dead = scratch_text("%s.dead", side.queue);
+	struct message *message = client_take(fixture.client, dead);
+	ck_assert(message_header_is(message, "x-wpool-reason", "crashed"));
+	ck_assert_int_eq(message_header_number(message, "x-wpool-attempt"), 3);
+	message_free(message);
+	char *trail = scratch_read(side.trail, NULL);
+	ck_assert_str_eq(trail, "begun dies SIGKILL\nbegun dies SIGKILL\nbegun dies SIGKILL\n");
+	free(trail);
+	free(line);
+	free(dead);
+	fixture_stop(serve);
+	celery_side_release(&side);
+}
+END_TEST
+
+static const struct check {
+	const char *name, *options, *settings, *printed; /* NULL: anything */
+	const char *more;                                /* a variable; NULL: none */
+} checks[] = {
+	{"rate_limit", "", "", "[0, 1, 2, 3, 4, 5, 6, 7]\n", NULL},
+	{"priority", "", CELERY_NEEDS ", workers: 1, pipeline: 1, prefetch: 1",
+		"p9 p9 p9 p9 p9 p9 p5 p5 p5 p5 p5 p0 p0 p0 p0 p0\n", "ORDERS_PRIORITIES=10"},
+	{"events_are_batched", "-E", "", "", NULL},
+	{"commands_of_wpool", "", "", NULL, NULL},
+	{"scheduled_waits_in_the_broker", "", "", "", NULL},
+	{"revoked_is_remembered", "", "", "REVOKED celery.exceptions.TaskRevokedError: revoked\n",
+		NULL},
+	{"ends_softly", "", "", "SUCCESS 3\n", NULL},
+};
+enum { CHECKS = sizeof checks / sizeof *checks };
+
+START_TEST(checks_of_one_script)
+{
+	const struct check *c = &checks[_i];
+	const char *const more[] = {c->more, NULL};
+	celery_start_redis();
+	struct celery_side side = celery_side("wpool", NULL);
+	side.more = more;
+	struct proc *serve = celery_start_wpool(&side, c->options, c->settings);
+	char *printed = check(&side, c->name);
+	if (c->printed)
+		ck_assert_str_eq(printed, c->printed);
+	free(printed);
+	fixture_stop(serve);
+	celery_side_release(&side);
+}
+END_TEST
+
+/* Starts that end at once, with one line that says what to do instead. */
+static const struct refusal {
+	const char *arguments[4], *more, *line;
+} refusals[] = {
+	{{"-P", "gevent"}, NULL, "no pool of gevent"},
+	{{"-P", "eventlet"}, NULL, "no pool of eventlet"},
+	{{"--pool=threads"}, NULL, "no pool of threads"},
+	{{NULL}, "ORDERS_POOL=gevent", "no pool of gevent"},
+	{{NULL}, "WPOOL_CONCURRENCY=8", "`concurrency` is for asyncio"},
+	{{NULL}, "ORDERS_BROKER=redis://localhost", "the application's broker is redis"},
+	{{"--autoscale", "4,1"}, NULL, "not --autoscale, but the pool's `workers: {min, max}`"},
+	{{"-B"}, NULL, "not --beat, but a process of its own"},
+	{{"--purge"}, NULL, "not --purge, but"},
+	{{"-D"}, NULL, "not --detach, but"},
+};
+enum { REFUSALS = sizeof refusals / sizeof *refusals };
+
+START_TEST(what_cannot_be_is_refused_in_a_line)
+{
+	const struct refusal *r = &refusals[_i];
+	const char *argv[16] = {"/usr/bin/python3", "-m", "wpool_celery", "-A", "orders"};
+	for (size_t i = 0; i < 4 && r->arguments[i]; i++)
+		argv[5 + i] = r->arguments[i];
+	struct celery_side side = celery_side("wpool", "rpc://");
+	const char *const more[] = {r->more, NULL};
+	side.more = more;
+	struct proc *adapter = proc_start(fixture.folder, argv, celery_environment(&side));
+	ck_assert_int_eq(proc_wait(adapter), 1);
+	char *errors = proc_stderr(adapter), *output = proc_stdout(adapter);
+	ck_assert_msg(strstr(errors, r->line) != NULL, "%s", errors);
+	ck_assert_ptr_eq(strchr(errors, '\n'), errors + strlen(errors) - 1);
+	ck_assert_str_eq(output, "");
+	free(errors);
+	free(output);
+	celery_side_release(&side);
+}
+END_TEST
+
+/* Nothing is lost: the tasks wait until the pool has what they need. */
+START_TEST(a_pool_that_lacks_settings_runs_nothing)
+{
+	static const char *const lacking[] = {"", "body: bin", "body: bin, headers: typed",
+		"headers: typed, properties: true", "body: bin, properties: true"};
+	celery_start_redis();
+	struct celery_side side = celery_side("wpool", NULL);
+	char *settings = scratch_text("workers: 1%s%s", *lacking[_i] ? ", " : "", lacking[_i]);
+	struct proc *serve = celery_start_wpool(&side, "", settings);
+	struct proc *script =
+		celery_start_script(&side, "checks.py", (const char *const[]){"add", NULL});
+	proc_expect(serve, "this pool cannot run Celery's tasks");
+	static const char *const needed[] = {"body: bin", "headers: typed", "properties: true"};
+	for (size_t i = 0; i < 3; i++)
+		if (!strstr(lacking[_i], needed[i]))
+			proc_expect(serve, needed[i]);
+	fixture_stop(serve);
+	serve = celery_start_wpool(&side, "", "");
+	ck_assert_int_eq(proc_wait(script), 0);
+	char *printed = proc_stdout(script);
+	ck_assert_str_eq(printed, "SUCCESS 5\n");
+	fixture_stop(serve);
+	char *dead = scratch_text("%s.dead", side.queue);
+	ck_assert_int_eq(broker_messages(fixture.broker, dead), 0);
+	free(printed);
+	free(dead);
+	free(settings);
+	celery_side_release(&side);
+}
+END_TEST
+
+/* What it prints is valid, has what was asked for, and works. */
+START_TEST(the_printed_configuration_serves)
+{
+	celery_start_redis();
+	struct celery_side side = celery_side("wpool", NULL);
+	const char *const argv[] = {"/usr/bin/python3", "-m", "wpool_celery", "-A", "orders",
+		"--pool-config", "-c", "3", "--max-tasks-per-child=50",
+		"--max-memory-per-child=300000", "--time-limit", "90", "-E", NULL};
+	struct proc *adapter = proc_start(fixture.folder, argv, celery_environment(&side));
+	ck_assert_int_eq(proc_wait(adapter), 0);
+	char *text = proc_stdout(adapter);
+	char *path = scratch_path(fixture.folder, "printed.yaml");
+	scratch_write(path, text);
+	struct proc *checker = fixture_wpool((const char *const[]){"check-config", path, NULL});
+	ck_assert_int_eq(proc_wait(checker), 0);
+	char *in_force = proc_stdout(checker);
+	static const char *const expected[] = {"workers: 3", "tasks: 50", "hard: 90s", "body: bin",
+		"headers: typed", "properties: true", "pipeline: 1", "memory: 300000KiB"};
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+		ck_assert_msg(strstr(text, expected[i]), "no %s in\n%s", expected[i], text);
+	ck_assert_msg(strstr(in_force, side.queue), "%s", in_force);
+	struct proc *serve = fixture_wpool_with(
+		(const char *const[]){"serve", "--config", path, "--log-format", "text", NULL},
+		celery_environment(&side));
+	proc_expect(serve, "3 workers ready");
+	expect_check(&side, "add", "SUCCESS 5\n");
+	fixture_stop(serve);
+	free(in_force);
+	free(path);
+	free(text);
+	celery_side_release(&side);
+}
+END_TEST
+
+/* The supervisor and the broker are killed while tasks wait for their time. */
+START_TEST(an_eta_survives_a_restart_of_everything)
+{
+	fixture_use_own_broker();
+	celery_start_redis();
+	struct celery_side side = celery_side("wpool", NULL);
+	struct proc *serve = celery_start_wpool(&side, "", "");
+	free(celery_run_script(&side, "checks.py", (const char *const[]){"later", "9", NULL}));
+	char *day = scratch_text("%s.wait.86400s", side.queue);
+	char *seconds = scratch_text("%s.wait.3s", side.queue);
+	broker_expect_messages(fixture.broker, day, 1);
+	broker_expect_messages(fixture.broker, seconds, 1);
+	broker_write_all(fixture.broker);
+	proc_signal(serve, SIGKILL);
+	ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
+	broker_command(fixture.broker, "kill");
+	broker_command(fixture.broker, "restart");
+	fixture_reconnect();
+	serve = celery_start_wpool(&side, "", "");
+	expect_check(&side, "is_due", "PENDING\n");
+	broker_expect_messages(fixture.broker, day, 1);
+	fixture_stop(serve);
+	free(day);
+	free(seconds);
+	celery_side_release(&side);
+}
+END_TEST
+
+/* Wait until a line of the trail is this. */
+static void expect_trail(const struct celery_side *side, const char *line)
+{
+	for (int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);;) {
+		char *trail = scratch_read(side->trail, NULL);
+		bool is_there = strstr(trail, line) != NULL;
+		free(trail);
+		if (is_there)
+			return;
+		fixture_poll(deadline, 20, line);
+	}
+}
+
+static void damage(int what, struct proc **redis)
+{
+	switch (what) {
+	case 0:
+		broker_close_connections(fixture.broker);
+		break;
+	case 1:
+		broker_command(fixture.broker, "restart");
+		break;
+	case 2:
+		proc_signal(*redis, SIGKILL);
+		proc_wait(*redis);
+		*redis = celery_start_redis();
+		break;
+	}
+}
+
+/* Connections are cut, the broker restarts, redis restarts, each while tasks run. */
+START_TEST(what_was_away_comes_back)
+{
+	fixture_use_own_broker();
+	struct proc *redis = celery_start_redis();
+	struct celery_side side = celery_side("wpool", NULL);
+	struct proc *serve = celery_start_wpool(&side, "-E", "");
+	char *gate = scratch_path(fixture.folder, "gate");
+
+	struct proc *script = celery_start_script(
+		&side, "checks.py", (const char *const[]){"outage", gate, NULL});
+	expect_trail(&side, "ready\n");
+	damage(_i, &redis);
+	scratch_write(gate, "");
+	if (proc_wait(script) != 0)
+		fixture_fail(proc_stderr(script));
+	free(check(&side, "comes_back"));
+	proc_signal(serve, SIGTERM);
+	ck_assert_int_eq(proc_wait(serve), 0);
+	free(gate);
+	celery_side_release(&side);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("celery_adapter", {bad_messages_are_dead_letters, 1},
+		{a_task_that_always_dies_fails_in_the_end, 2}, {checks_of_one_script, CHECKS},
+		{what_cannot_be_is_refused_in_a_line, REFUSALS},
+		{a_pool_that_lacks_settings_runs_nothing, 5}, {the_printed_configuration_serves, 1},
+		{an_eta_survives_a_restart_of_everything, 1}, {what_was_away_comes_back, 3});
+}
