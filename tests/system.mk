@@ -38,6 +38,11 @@ system: $(system_programs) $(BUILD)/wpool $(BUILD)/wpool-crash sdk samples worke
 system_lane_1 system_lane_2:
 	@WPOOL_BUILD=$(abspath $(BUILD)) tests/system/run $($@)
 
-.PHONY: system system_lane_1 system_lane_2 crash-objects
+# Celery's own integration tests, under Celery's worker and under wpool: what passes there passes here.
+celery-suite: all
+	@tools/deps suite
+	@tests/celery/suite $(abspath $(BUILD))
+
+.PHONY: celery-suite system system_lane_1 system_lane_2 crash-objects
 
 include tests/diff/diff.mk

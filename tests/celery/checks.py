@@ -90,7 +90,8 @@ def events():
     for task, arguments, last in ((orders.add, (1, 2), "task-succeeded"), (orders.fails, ("x",), "task-failed")):
         print(task.name, watch.await_of(task.delay(*arguments).id, last))
     result = orders.retries.delay(1, 0.1)
-    print("retries", watch.await_of(result.id, "task-succeeded"))
+    # Celery's main process may receive the second one before the other process has told the end of the first.
+    print("retries", *sorted(watch.await_of(result.id, "task-succeeded").split()))
     result = orders.sleeps.delay(600)
     watch.await_of(result.id, "task-started")
     result.revoke(terminate=True)
@@ -129,7 +130,8 @@ def inspect():
     answers = {name: ask(name) for name in ("ping", "registered", "clock", "conf", "report", "stats", "active_queues", "reserved", "memsample")}
     print("ping", answers["ping"].popitem()[1])
     print("registered", answers["registered"].popitem()[1])
-    print("conf", sorted(answers["conf"].popitem()[1]))
+    # The adapter has these two for itself: publishing is confirmed, and no file remembers what was revoked.
+    print("conf", sorted(set(answers["conf"].popitem()[1]) - {"broker_transport_options", "worker_state_db"}))
     print("active_queues", [queue["name"] for queue in answers["active_queues"].popitem()[1]])
     assert isinstance(answers["clock"].popitem()[1]["clock"], int)
     assert "celery" in answers["report"].popitem()[1]["ok"]
@@ -141,7 +143,7 @@ def inspect():
     print("rate_limit", ask("rate_limit", task_name="orders.add", rate_limit=0).popitem()[1])
     print("rate_limit", ask("rate_limit", task_name="orders.nothing_like_it", rate_limit="1/h").popitem()[1])
     print("time_limit", ask("time_limit", task_name="orders.add", hard=5, soft=3).popitem()[1])
-    print("no such command", app.control.broadcast("no_such_command", reply=True, timeout=0.5))
+    print("no such command", list(ask("no_such_command").values()))
     busy.revoke(terminate=True)
     print(outcome(busy))
 
@@ -218,8 +220,8 @@ def priority():
 # What is away comes back.
 
 
-def outage(gate):
-    """Tasks of each kind of ack are running and waiting while the test damages something, until the gate opens."""
+def outage(gate, *states_allowed):
+    """Tasks of each kind of ack are running and waiting while the test damages something, until the gate opens. None is forgotten."""
     running = [task.apply_async((0.01,), countdown=0.2 * number) for number in range(10)
                for task in (orders.counted_early, orders.counted_late)]
     held = [orders.waits.delay(gate) for _ in range(2)]
@@ -227,7 +229,7 @@ def outage(gate):
     orders.trail("ready")
     wait_until(lambda: os.path.exists(gate), "the gate")
     states = [outcome(result, PATIENCE) for result in running + held]
-    assert all(state.startswith("SUCCESS") for state in states), states
+    assert all(state.split()[0] in states_allowed for state in states), states
 
 
 def comes_back():

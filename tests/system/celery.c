@@ -92,9 +92,9 @@ START_TEST(answers_are_as_under_celery)
 }
 END_TEST
 
-/* The lines "signal NAME" of a trail, without those of Celery's second process, which come at any
- * time. */
-static char *signals_of(const struct celery_side *side, bool with_process)
+/* The lines "signal NAME" of a trail. is_all: with those whose place is chance under Celery: of its
+ * second process, and of a task that its main process receives while the second one works. */
+static char *signals_of(const struct celery_side *side, bool is_all)
 {
 	char *trail = scratch_read(side->trail, NULL), *rest;
 	char *signals = scratch_text("%s", "");

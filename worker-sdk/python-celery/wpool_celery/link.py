@@ -66,7 +66,8 @@ class Events(EventDispatcher):
 class Mailbox(Pidbox):
     def on_message(self, body, message):
         super().on_message(body, message)
-        self.c.pool.end_terminated()  # not before the sender has its reply
+        self.c.event_dispatcher.flush()
+        self.c.pool.end_terminated()  # not before the sender has its reply, and others the event
 
 
 class Link(threading.Thread):
@@ -96,13 +97,13 @@ class Link(threading.Thread):
             channel = consumer.connection.default_channel
             for queue in consumer.task_consumer.queues:
                 queue(channel).declare()
+            consumer.event_dispatcher.producer = Producer(channel, auto_declare=False)
             if conf.worker_enable_remote_control:
                 mailbox = Mailbox(consumer)
                 mailbox.node.state["tset"] = snapshot
                 mailbox.start(consumer)
                 self._mingle()
             self.is_ready.set()
-            consumer.event_dispatcher.producer = Producer(channel, auto_declare=False)
             while not self._stopping.is_set():
                 consumer.event_dispatcher.flush()
                 consumer.connection.heartbeat_check()

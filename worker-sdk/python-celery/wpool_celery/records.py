@@ -18,7 +18,7 @@ from wpool_worker.errors import log_error
 HEAD = struct.Struct("=QBB")  # the length of the task's fields; 1: it has a hard limit; how often its loss could not be recorded
 START = 16  # where the fields begin
 SIZE = 1 << 16
-TRIES = 3
+TRIES = 30  # some minutes, if the results cannot be stored
 
 
 def _digest(*values):
