@@ -64,12 +64,14 @@ RUN apt-get update \
 FROM build AS samples
 COPY samples samples
 COPY worker-sdk/python worker-sdk/python
+COPY worker-sdk/python-celery worker-sdk/python-celery
 RUN make samples \
  && install -D -s -m 755 -t /image/usr/local/lib/wpool/samples build/samples/fibonacci build/samples/long_batch \
         build/samples/word_count \
  && install -D -m 644 -t /image/usr/local/share/wpool/samples samples/python/*.py samples/feed.py \
  && install -D -m 644 -t /image/usr/local/share/wpool/wpool_worker worker-sdk/python/wpool_worker/*.py \
         worker-sdk/python/wpool_worker/py.typed \
+ && install -D -m 644 -t /image/usr/local/share/wpool/wpool_celery worker-sdk/python-celery/wpool_celery/*.py \
  && install -D -m 644 -t /image/etc/wpool samples/wpool.yaml
 
 FROM python-runtime AS python

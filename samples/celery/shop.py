@@ -1,39 +1,55 @@
-"""A small Celery application. It runs under `celery worker` and, unchanged, under wpool (docs/celery.md).
+"""A Celery application, which knows nothing of wpool: `celery -A shop worker` runs it, and so does wpool.yaml beside it.
 
-    cd samples/celery
-    celery -A shop worker                    # under Celery, or
-    wpool serve --config wpool.yaml          # under wpool, from the top of the repository: see wpool.yaml
-    python3 shop.py                          # places an order and waits for its receipt
+The broker's address is in AMQP_URL, or RABBITMQ_HOSTNAME and its like, as docker-compose.yml sets them. Results go through the
+broker, or to the backend in SHOP_RESULTS, such as redis://localhost.
 """
-
 import os
+import time
+from urllib.parse import quote
 
 from celery import Celery
-
-app = Celery("shop", broker=os.environ.get("AMQP_URL", "amqp://localhost"), backend=os.environ.get("SHOP_RESULTS", "rpc://"))
-app.conf.task_default_queue = "shop"
-PRICES = {"tea": 4.5, "cup": 12.0, "pot": 30.0}
+from celery.utils.log import get_task_logger
 
 
-@app.task(acks_late=True, time_limit=60)
-def price(item, count):
-    """May run twice, so it is acked when it is done."""
-    return PRICES[item] * count
+def broker_url(env):
+    if "RABBITMQ_HOSTNAME" in env:
+        return f"amqp://{env['RABBITMQ_USERNAME']}:{quote(env['RABBITMQ_PASSWORD'], '')}@{env['RABBITMQ_HOSTNAME']}//"
+    return env.get("AMQP_URL", "amqp://guest:guest@localhost//")
 
 
-@app.task(bind=True, max_retries=5)
-def charge(self, amount, customer):
-    """Must not run twice, so it is acked before it begins, as Celery does by default."""
-    if amount <= 0:
-        raise self.retry(countdown=10)
-    return f"{customer} pays {amount:.2f}"
+app = Celery("shop", broker=broker_url(os.environ), backend=os.environ.get("SHOP_RESULTS", "rpc://"))
+app.conf.update(task_default_queue="shop", result_expires=3600)
+
+PRICES = {"apple": 30, "bread": 250, "cheese": 420}  # in cents
+log = get_task_logger(__name__)
 
 
-def order(customer, items):
-    """Return the result of charging a customer for {item: count}: each item has its price, and then their sum is charged."""
-    prices = [price.apply_async((item, count)).get(timeout=30) for item, count in items.items()]
-    return charge.delay(sum(prices), customer)
+@app.task
+def price(article, count=1):
+    return PRICES[article] * count
 
 
-if __name__ == "__main__":
-    print(order("Ada", {"tea": 10, "pot": 1}).get(timeout=30))
+@app.task
+def add_tax(amount, percent=20):
+    return amount + amount * percent // 100
+
+
+@app.task(bind=True, max_retries=3)
+def charge(self, customer, amount):
+    """The bank cannot be reached at the first attempt."""
+    if self.request.retries == 0:
+        log.info("the bank does not answer, trying again")
+        raise self.retry(countdown=1)
+    return f"{customer} has paid {amount / 100:.2f}"
+
+
+@app.task
+def remind(customer):
+    return f"{customer}: your basket is waiting"
+
+
+@app.task(time_limit=1)
+def print_label(seconds):
+    """A printer that may hang."""
+    time.sleep(seconds)
+    return "printed"

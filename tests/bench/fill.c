@@ -5,20 +5,22 @@
  * classic one. With --keys each message has one of N keys of 20 bytes in its header `session`, in
  * turn, or with --zipf by chance: the k-th one k times more rarely than the first, in the same
  * sequence each time. COUNT 0 only declares the queue. Bodies are SIZE bytes of text. With --celery
- * the message is one of Celery's (protocol 2, JSON) that calls TASK without arguments, and SIZE is
- * ignored. */
+ * the message is one of Celery's (protocol 2, JSON, the headers of Celery 5.2) that calls TASK
+ * without arguments, with an id of its own, and SIZE is ignored. */
 #include "bench/link.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WINDOW_MESSAGES 2000
 #define WINDOW_BYTES    (64L << 20)
-#define CELERY_HEADERS  5
+#define CELERY_HEADERS  16
 #define KEY_SIZE        20
-#define TASK_ID         "6b1d2c6e-0000-4000-8000-000000000000"
+#define TASK_ID         "6b1d2c6e-0000-4000-8000-%012" PRIu64
+#define TASK_ID_SIZE    36
 
 struct filler {
 	amqp_connection_state_t link;
@@ -30,7 +32,7 @@ struct filler {
 	uint32_t keys;  /* 0: none */
 	double *shares; /* owned; of the keys up to each, of all messages; NULL: all the same */
 	uint64_t random;
-	char key[KEY_SIZE + 1];
+	char key[KEY_SIZE + 1], task_id[TASK_ID_SIZE + 1];
 	bool is_single, is_zipf;
 	uint64_t count, published, confirmed;
 };
@@ -46,15 +48,21 @@ static void set_body(struct filler *filler, size_t size)
 	filler->body = (amqp_bytes_t){size, filler->bytes};
 }
 
+static void set_task_id(struct filler *filler)
+{
+	snprintf(filler->task_id, sizeof filler->task_id, TASK_ID, filler->published);
+}
+
 static void set_properties(struct filler *filler)
 {
+	set_task_id(filler);
 	filler->properties = (amqp_basic_properties_t){
 		._flags = AMQP_BASIC_DELIVERY_MODE_FLAG, .delivery_mode = AMQP_DELIVERY_PERSISTENT};
 	if (!filler->reply_to)
 		return;
 	filler->properties._flags |= AMQP_BASIC_REPLY_TO_FLAG | AMQP_BASIC_CORRELATION_ID_FLAG;
 	filler->properties.reply_to = amqp_cstring_bytes(filler->reply_to);
-	filler->properties.correlation_id = amqp_cstring_bytes(TASK_ID);
+	filler->properties.correlation_id = amqp_cstring_bytes(filler->task_id);
 }
 
 static void set_header(struct filler *filler, int index, const char *name, const char *value)
@@ -63,20 +71,39 @@ static void set_header(struct filler *filler, int index, const char *name, const
 		.value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes(value)}};
 }
 
+static void set_celery_headers(struct filler *filler)
+{
+	static amqp_field_value_t no_limits[] = {
+		{.kind = AMQP_FIELD_KIND_VOID}, {.kind = AMQP_FIELD_KIND_VOID}};
+	const char *const texts[][2] = {{"lang", "py"}, {"task", filler->celery_task},
+		{"id", filler->task_id}, {"root_id", filler->task_id}, {"argsrepr", "()"},
+		{"kwargsrepr", "{}"}, {"origin", "gen1@bench"}};
+	static const char *const empty[] = {
+		"shadow", "eta", "expires", "group", "group_index", "parent_id"};
+	int count = 0;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		set_header(filler, count++, texts[i][0], texts[i][1]);
+	for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
+		filler->headers[count++] = (amqp_table_entry_t){.key = amqp_cstring_bytes(empty[i]),
+			.value = {.kind = AMQP_FIELD_KIND_VOID}};
+	filler->headers[count++] = (amqp_table_entry_t){
+		.key = amqp_cstring_bytes("retries"), .value = {.kind = AMQP_FIELD_KIND_I32}};
+	filler->headers[count++] = (amqp_table_entry_t){.key = amqp_cstring_bytes("timelimit"),
+		.value = {.kind = AMQP_FIELD_KIND_ARRAY, .value.array = {2, no_limits}}};
+	filler->headers[count] = (amqp_table_entry_t){.key = amqp_cstring_bytes("ignore_result"),
+		.value = {.kind = AMQP_FIELD_KIND_BOOLEAN}};
+}
+
 static void set_celery_message(struct filler *filler)
 {
 	amqp_basic_properties_t *properties = &filler->properties;
-	set_header(filler, 0, "lang", "py");
-	set_header(filler, 1, "task", filler->celery_task);
-	set_header(filler, 2, "id", TASK_ID);
-	set_header(filler, 3, "root_id", TASK_ID);
-	set_header(filler, 4, "origin", "bench");
+	set_celery_headers(filler);
 	properties->_flags |= AMQP_BASIC_HEADERS_FLAG | AMQP_BASIC_CONTENT_TYPE_FLAG |
 			      AMQP_BASIC_CONTENT_ENCODING_FLAG | AMQP_BASIC_CORRELATION_ID_FLAG;
 	properties->headers = (amqp_table_t){CELERY_HEADERS, filler->headers};
 	properties->content_type = amqp_cstring_bytes("application/json");
 	properties->content_encoding = amqp_cstring_bytes("utf-8");
-	properties->correlation_id = amqp_cstring_bytes(TASK_ID);
+	properties->correlation_id = amqp_cstring_bytes(filler->task_id);
 	filler->body = amqp_cstring_bytes(
 		"[[], {}, {\"callbacks\": null, \"errbacks\": null, \"chain\": null, \"chord\": null}]");
 }
@@ -141,6 +168,7 @@ static void fill(struct filler *filler)
 		}
 		if (filler->keys)
 			set_key(filler);
+		set_task_id(filler);
 		link_must_send(amqp_basic_publish(filler->link, LINK_CHANNEL, amqp_empty_bytes,
 				       amqp_cstring_bytes(filler->queue), false, false,
 				       &filler->properties, filler->body),

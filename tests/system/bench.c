@@ -49,10 +49,10 @@ START_TEST(every_message_is_counted_and_record_is_complete)
 	static const char *const groups[] = {
 		"plain plain-50 wpool-auto-4 wpool-one-4 wpool-python-4",
 		"rpc-plain rpc-wpool celery amqp-consume plain-8MiB wpool-8MiB",
-		"celery-app wpool-app celery-app-results wpool-app-results",
 		"latency-plain latency-wpool start-4 large large-plain",
 		("many-noop many-wait many-wait-python many-wait-processes many-wait-celery "
 		 "many-open-10 many-open-10000"),
+		"celery-app wpool-celery wpool-celery-preload celery-app-results wpool-celery-results",
 		("core keys-unordered keys-1000 keys-zipf keys-one keys-one-unordered keys-wait "
 		 "keys-wait-unordered takeover-drained takeover-killed"),
 	};

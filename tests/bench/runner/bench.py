@@ -30,6 +30,7 @@ class Bench:
     def __init__(self, build, extent):
         self.build, self.extent, self.seconds = build, extent, extent.seconds
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wpool-bench-out.", dir=os.environ.get("TEST_SCRATCH")))
+        self._redis = f"redis+socket://{self.folder}/redis.sock"
         self._serial = itertools.count(1)
         self.node = Node(os.environ.get("WPOOL_TEST_NODE"))
         self.probe = QueueProbe(self.node)
@@ -44,7 +45,7 @@ class Bench:
         return [str(word).replace("BUILD", str(self.build)).replace("URL", self.node.url) for word in command]
 
     def start(self, name, command, environment=(), stdout_to=None):
-        given = {key: value.replace("URL", self.node.url) for key, value in environment}
+        given = {key: value.replace("URL", self.node.url).replace("REDIS", self._redis) for key, value in environment}
         return Process(self.folder, f"{name}-{next(self._serial)}", self.argv(command), given, stdout_to)
 
     def start_ready(self, name, command, text):
@@ -52,13 +53,10 @@ class Bench:
         process.await_stderr(text, START_SECONDS)
         return process
 
-    @property
-    def redis_url(self):
-        return f"redis+socket://{self.folder}/redis.sock"
-
     def start_redis(self):
-        return self.start_ready("redis", ["redis-server", "--port", "0", "--unixsocket", self.folder / "redis.sock", "--save", "",
-                                          "--dir", self.folder, "--logfile", "/dev/stderr"], "ready to accept connections")
+        """A server that keeps everything in memory, whose address stands for REDIS in environments."""
+        return self.start_ready("redis", ("redis-server", "--port", 0, "--unixsocket", self.folder / "redis.sock", "--save", "",
+                                          "--logfile", "/dev/stderr"), "ready to accept connections")
 
     def fill(self, queue, count, size, options=()):
         """Declare a durable queue (quorum, without "--classic"), and publish count messages to it, all confirmed."""

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
-SDK = HERE.parent.parent / "worker-sdk"
+SDKS = HERE.parent.parent / "worker-sdk"
 QUEUE = "bench"
 REPLIES = "bench.replies"
 BESIDE = "bench.beside"
@@ -51,9 +51,9 @@ class Contestant:
     ready: str = ""  # its message when all its workers are ready
     fill: tuple = ()
     environment: tuple = ()
+    has_redis: bool = False  # REDIS in the environment is the address of a server of its own
     configuration: str = ""  # the text of the file that CONFIGURATION in the command stands for
     beside: int = 0  # messages in the queue BESIDE, most of which are there at the end
-    has_redis: bool = False  # it keeps results there; REDIS in its environment is the address
     needs: str = ""  # a program of a Debian package
     module: str = ""  # of Python, the same
     package: str = ""  # or several
@@ -120,37 +120,45 @@ def rpc_pair():
                 against="rpc-plain", is_rpc=True)
 
 
+def celery_environment(prefetch=64, **more):
+    yield from (("PYTHONPATH", f"{HERE}:{SDKS / 'python'}:{SDKS / 'python-celery'}"), ("CELERY_URL", "URL"), ("C_FORCE_ROOT", "1"),
+                ("CELERY_PREFETCH", str(prefetch)), ("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONWARNINGS", "ignore"))
+    yield from more.items()
+
+
 def celery(name, label, pool, concurrency, task, multiplier, guess=4_000, fill=(), environment=(), **more):
     """fill publishes the same messages as its own client, but faster. multiplier: prefetch for each task, 0: no limit."""
     return Contestant(
         name, label,
         (PYTHON, "-m", "celery", "-A", "celery_app", "worker", "--pool", pool, "--concurrency", concurrency,
          "--without-gossip", "--without-mingle", "--without-heartbeat", "--queues", QUEUE, "--loglevel", "WARNING"),
-        guess, fill=(*fill, "--celery", task), environment=celery_environment(multiplier, *environment),
+        guess, fill=(*fill, "--celery", task), environment=(*celery_environment(multiplier), *environment),
         needs="/usr/bin/celery", **more)
 
 
-def celery_environment(multiplier, *more):
-    return (("CELERY_URL", "URL"), ("C_FORCE_ROOT", "1"), ("CELERY_PREFETCH", str(multiplier)), ("PYTHONDONTWRITEBYTECODE", "1"),
-            ("PYTHONPATH", ":".join(map(str, (HERE, SDK / "python", SDK / "python-celery")))), *more)
+def adapter(name, start, text, results, **more):
+    """start: the setting of the pool that starts its workers: command or preload."""
+    pool = (f"{{queue: {QUEUE}, {start}: [{PYTHON}, -m, wpool_celery, -A, celery_app, -Q, {QUEUE}, --without-heartbeat, "
+            "--without-mingle], workers: 4, body: bin, headers: typed, properties: true, env_pass: all, limits: {boot: 1min}}")
+    return Contestant(
+        name, f"wpool, an empty task of Celery, 4 workers{text}",
+        ("BUILD/wpool", "serve", "--broker", "URL", "--log-format", "text", "--config", "CONFIGURATION"), 6_000,
+        configuration=f"pools: [{pool}]\n", ready=all_ready(4), environment=(*celery_environment(), *results), **more)
 
 
-def celery_pairs():
-    """The same Celery application, on Celery's own classic queue with early acks, under its worker and under wpool."""
-    for name, text, more in (
-            ("", "an empty task", {"environment": (("CELERY_EARLY", "1"),)}),
-            ("-results", "an empty task, results in redis",
-             {"environment": (("CELERY_EARLY", "1"), ("CELERY_RESULTS", "REDIS")), "has_redis": True})):
-        against, package = f"celery-app{name}", "celery python3-redis redis-server"
-        yield celery(against, f"Celery prefork, 4 processes: {text}", "prefork", 4, TASK, 64, workers=4, package=package,
-                     against=against, fill=("--classic",), guess=2_000, **more)
-        pool = (f"pools:\n  - {{queue: {QUEUE}, command: [{PYTHON}, -m, wpool_celery, -A, celery_app, --without-mingle, "
-                "--without-heartbeat], workers: 4, body: bin, headers: typed, properties: true, env_pass: all, limits: {boot: 1min}}\n")
-        command = ("BUILD/wpool", "serve", "--broker", "URL", "--log-format", "text", "--config", "CONFIGURATION")
-        yield Contestant(f"wpool-app{name}", f"wpool, auto, 4 workers of Celery's: {text}", command, 6_000, against=against,
-                         configuration=pool, workers=4, ready=all_ready(4), fill=("--classic", "--celery", TASK),
-                         needs="/usr/bin/celery", package=package, **more | {
-                             "environment": celery_environment(64, *more["environment"])})
+def celery_applications():
+    """An empty task of an application, on Celery's own kind of queue: under Celery's worker, and under wpool."""
+    options = ("--classic",)
+    for end, text, redis in (("", "", ()), ("-results", ", results in Redis", (("CELERY_RESULTS", "REDIS"),))):
+        results = (("CELERY_ACKS", "early"), *redis)
+        theirs = f"celery-app{end}"
+        more = {"workers": 4, "against": theirs, "package": "celery redis-server", "has_redis": bool(redis)}
+        ours = {"fill": (*options, "--celery", TASK), "needs": "redis-server" if redis else "/usr/bin/celery", **more}
+        yield celery(theirs, f"Celery prefork, an empty task, 4 processes{text}", "prefork", 4, TASK, 64, guess=2_000, fill=options,
+                     environment=results, **more)
+        yield adapter(f"wpool-celery{end}", "command", text, results, **ours)
+        if not redis:
+            yield adapter("wpool-celery-preload", "preload", ", preload", results, **ours)
 
 
 def others():
@@ -258,7 +266,7 @@ def all_contestants(counts):
     yield from classic()
     yield from rpc_pair()
     yield from others()
-    yield from celery_pairs()
+    yield from celery_applications()
     yield from many_at_once()
     yield from keyed()
     yield from with_throttles()

@@ -12,6 +12,7 @@ from .node import children, name_of, wait_until
 NS_A_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 STOP_SECONDS = 60
 STDERR_TAIL = 600
+FEW_CHILDREN = 16
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
 
 
@@ -25,8 +26,11 @@ def thread_cpu_ns(pid, thread):
 
 
 def cpu_ns(pid):
-    """Of all its running threads."""
-    return sum(thread_cpu_ns(pid, thread) for thread in os.listdir(f"/proc/{pid}/task"))
+    """Of all its running threads; 0: it has ended."""
+    try:
+        return sum(thread_cpu_ns(pid, thread) for thread in os.listdir(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return 0
 
 
 def reaped_cpu_ns(pid):
@@ -136,8 +140,10 @@ class Account:
     def __init__(self, process, broker_pid):
         self.supervisor = cpu_ns(process.pid)
         self.broker = cpu_ns(broker_pid)
-        # Of one thread each: for 1,000 processes, reading all would disturb the measurement.
-        self.workers = reaped_cpu_ns(process.pid) + sum(thread_cpu_ns(pid, pid) for pid in process.children())
+        children = process.children()
+        # Of one thread each where there are many: for 1,000 processes, reading all would disturb the measurement.
+        one_cpu_ns = cpu_ns if len(children) <= FEW_CHILDREN else (lambda pid: thread_cpu_ns(pid, pid))
+        self.workers = reaped_cpu_ns(process.pid) + sum(map(one_cpu_ns, children))
 
     def per_message_us(self, earlier, messages):
         return {part: (getattr(self, part) - getattr(earlier, part)) / 1000 / messages

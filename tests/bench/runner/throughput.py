@@ -69,11 +69,13 @@ class Window:
         return self.begun_left / (self.ended - self.begun) * 1e6
 
     def figures(self):
+        cpu_us = self.account_at_end.per_message_us(self.account, self.begun_left)
         return {
             "rate": self.rate,
             "messages": self._count,
             "seconds": (self.ended - self.begun) / 1e6,
-            "cpu_us": self.account_at_end.per_message_us(self.account, self.begun_left),
+            "cpu_us": cpu_us,
+            "cpu_us_own": cpu_us["supervisor"] + cpu_us["workers"],
             "supervisor_kib": self.peak_kib,
         }
 
@@ -106,9 +108,8 @@ class Throughput:
         if c.beside:
             bench.fill(BESIDE, min(c.beside, count), SMALL)
         bench.probe.watch(QUEUE)
-        environment = [(name, value.replace("REDIS", bench.redis_url)) for name, value in c.environment]
         redis = bench.start_redis() if c.has_redis else None
-        process = bench.start(c.name, self._command(bench), environment, None if c.counts_itself else "/dev/null")
+        process = bench.start(c.name, self._command(bench), c.environment, None if c.counts_itself else "/dev/null")
         try:
             window = Window(bench, process, c, count)
             window.follow()

@@ -1,4 +1,4 @@
-"""What is in our images, and the images of samples/containers at work."""
+"""What is in our images, and the images of samples/containers and samples/celery at work."""
 import re
 import shutil
 import subprocess
@@ -100,10 +100,12 @@ def image_secrets(_):
 
 
 class Recipe:
-    """The check that builds an image of samples/containers, and calls its worker."""
+    """The check that builds an image of samples/containers, or of another folder, and calls its worker."""
 
-    def __init__(self, language, needs=None):
-        self.language, self.needs = language, needs
+    def __init__(self, language, needs=None, folder=None, call=("wpool", "request", "--queue", "shout", "--wait", f"{SECONDS}s", "hello"),
+                 reply="HELLO"):
+        self.language, self.needs, self.folder = language, needs, folder or f"samples/containers/{language}"
+        self.command, self.reply = call, reply
         self.__name__ = f"recipe_{language}"
 
     def __call__(self, project):
@@ -111,7 +113,7 @@ class Recipe:
             raise NotRun(f"{self.needs} cannot be pulled here")
         name = f"shout-{self.language}:compose-test"
         project.images.claim(name)
-        project.images.build("docker", "build", "--force-rm", "--tag", name, project.compose.folder / "samples/containers" / self.language)
+        project.images.build("docker", "build", "--force-rm", "--tag", name, project.compose.folder / self.folder)
         folder = project.compose.folder
         options = ("--network", f"{project.compose.name}_default", "--env-file", folder / "env/wpool.env",
                    "--env-file", folder / "env/secrets/broker.env")
@@ -126,17 +128,16 @@ class Recipe:
             docker("rm", "--force", "--volumes", container)
         return f"answered, stopped, {image_megabytes(name):.0f} MB"
 
-    @staticmethod
-    def call(container):
+    def call(self, container):
         def is_ready():
             return subprocess.run(["docker", "exec", container, "wpool", "status"], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL).returncode == 0
         await_for("the worker is ready", is_ready, SECONDS)
-        reply = docker("exec", container, "wpool", "request", "--queue", "shout", "--wait", f"{SECONDS}s", "hello")
-        expect("the reply", reply, "HELLO")
+        expect("the reply", docker("exec", container, *self.command).splitlines()[-1], self.reply)
         docker("stop", "--time", "40", container)
         expect("the exit status after a stop", inspect(container, "{{.State.ExitCode}}"), "0")
 
 
 CHECKS = (image_contents, image_size, image_labels, image_layers, image_secrets, Recipe("c"), Recipe("python"), Recipe("perl"),
-          Recipe("go"), Recipe("node", needs=NODE))
+          Recipe("go"), Recipe("node", needs=NODE),
+          Recipe("celery", folder="samples/celery", call=("python3", "/usr/local/lib/shop/order.py"), reply="ended: TimeLimitExceeded(1,)"))
