@@ -109,8 +109,10 @@ class Consumer(celery_consumer.Consumer):
 
     def loss_before(self, task):
         """Return how the attempt before this one ended, if Celery would not run the task again."""
+        if task.attempt == 1:
+            return None
         definition, reason = self.app.tasks.get(str(task.headers.get("task"))), task.headers.get("x-wpool-reason")
-        if task.attempt < 2 or reason == "killed" or not definition or not definition.acks_late:
+        if reason == "killed" or not definition or not definition.acks_late:
             return None  # one with an early ack that comes again never began
         return TIMED_OUT if reason == TIMED_OUT else None if definition.reject_on_worker_lost else CRASHED
 

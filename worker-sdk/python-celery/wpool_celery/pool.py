@@ -1,5 +1,6 @@
 """In place of Celery's process pool: this process. And a task of wpool as a message that Celery settles."""
 
+import gc
 import os
 import signal
 import threading
@@ -97,6 +98,7 @@ class Pool(BasePool):
         signal.signal(signal.SIGUSR1, self._on_signal)
         self.lock = threading.Lock()  # held while the task in hand gets its answer
         self.journal = Journal(self.records)
+        gc.freeze()  # what is here now stays
 
     def on_stop(self):
         signals.worker_process_shutdown.send(sender=None, pid=os.getpid(), exitcode=0)
