@@ -42,6 +42,11 @@ def signals_of_tasks():
     wait_until(lambda: trailed("signal task_unknown"), "the end of an unknown task")
 
 
+def django():
+    """A connection to the database is closed when its task is over, in the same process."""
+    print([outcome(orders.finds_connection.delay()) for _ in range(3)])
+
+
 # Events.
 
 

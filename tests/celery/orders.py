@@ -226,6 +226,16 @@ def due(eta):
     return time.time() - eta
 
 
+@app.task
+def finds_connection():
+    """Of a Django project: whether the connection of the task before is still open."""
+    from django.db import connection
+
+    is_open = connection.connection is not None
+    connection.ensure_connection()
+    return is_open
+
+
 @app.task(ignore_result=True)
 def nothing():
     pass

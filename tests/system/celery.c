@@ -58,11 +58,13 @@ END_TEST
 
 /* The lines of checks.py for these are the same. */
 static const struct check {
-	const char *name, *celery, *wpool; /* options of the two */
+	const char *name, *option; /* of both */
+	const char *more;          /* a variable; NULL: none */
 } checks[] = {
-	{"events", "-E", "-E"},
-	{"no_events_by_default", "-Ofair", "-Ofair"},
-	{"inspect", "-E", "-E"},
+	{"events", "-E", NULL},
+	{"no_events_by_default", "-Ofair", NULL},
+	{"inspect", "-E", NULL},
+	{"django", "-Ofair", "DJANGO_SETTINGS_MODULE=site_settings"},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 
@@ -70,12 +72,14 @@ START_TEST(answers_are_as_under_celery)
 {
 	const struct check *check = &checks[_i];
 	const char *const name[] = {check->name, NULL};
+	const char *const more[] = {check->more, NULL};
 	celery_start_redis();
 	struct celery_side celery = celery_side("celery", NULL);
 	struct celery_side wpool = celery_side("wpool", NULL);
-	celery_start_worker(&celery, (const char *const[]){check->celery, NULL});
+	celery.more = wpool.more = more;
+	celery_start_worker(&celery, (const char *const[]){check->option, NULL});
 	struct proc *script = celery_start_script(&celery, "checks.py", name);
-	struct proc *serve = celery_start_wpool(&wpool, check->wpool, CELERY_NEEDS ", workers: 1");
+	struct proc *serve = celery_start_wpool(&wpool, check->option, CELERY_NEEDS ", workers: 1");
 	char *of_wpool = celery_run_script(&wpool, "checks.py", name);
 	if (proc_wait(script) != 0)
 		fixture_fail(proc_stderr(script));

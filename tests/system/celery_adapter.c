@@ -281,34 +281,11 @@ START_TEST(what_was_away_comes_back)
 }
 END_TEST
 
-/* samples/celery: its configuration as it is, and its script as a user calls it. */
-START_TEST(the_sample_works)
-{
-	const char *const environment[] = {scratch_text("AMQP_URL=%s", broker_url(fixture.broker)),
-		scratch_text("TMPDIR=%s", fixture.folder), "PYTHONDONTWRITEBYTECODE=1",
-		"PYTHONWARNINGS=ignore", NULL};
-	struct proc *serve = fixture_wpool_with(
-		(const char *const[]){"serve", "--config", "samples/celery/wpool.yaml",
-			"--log-format", "text", NULL},
-		environment);
-	proc_expect(serve, "2 workers ready");
-	client_expect_consumers(fixture.client, "shop", 1);
-	struct proc *shop = proc_start(fixture.folder,
-		(const char *const[]){"/usr/bin/python3", "samples/celery/shop.py", NULL},
-		environment);
-	ck_assert_int_eq(proc_wait(shop), 0);
-	char *printed = proc_stdout(shop);
-	ck_assert_str_eq(printed, "Ada pays 75.00\n");
-	fixture_stop(serve);
-	free(printed);
-}
-END_TEST
-
 int main(void)
 {
-	return SYSTEM_RUN("celery_adapter", {the_sample_works, 1},
-		{bad_messages_are_dead_letters, 1}, {a_task_that_always_dies_fails_in_the_end, 2},
-		{checks_of_one_script, CHECKS}, {what_cannot_be_is_refused_in_a_line, REFUSALS},
+	return SYSTEM_RUN("celery_adapter", {bad_messages_are_dead_letters, 1},
+		{a_task_that_always_dies_fails_in_the_end, 2}, {checks_of_one_script, CHECKS},
+		{what_cannot_be_is_refused_in_a_line, REFUSALS},
 		{a_pool_that_lacks_settings_runs_nothing, 5}, {the_printed_configuration_serves, 1},
 		{an_eta_survives_a_restart_of_everything, 1}, {what_was_away_comes_back, DAMAGES});
 }
