@@ -77,6 +77,8 @@ class Consumer(celery_consumer.Consumer):
 
     def work(self, task):
         """Return the answer to a task."""
+        if task.properties.get("content_type") != "application/json" or signals.task_received.receivers:
+            task._flush()  # code of others runs before the task's
         if not self.has_settings and (lacking := lacks(task)):
             log_error("wpool_celery: this pool cannot run Celery's tasks, which wait. Add these lines to it, and reload wpool:\n  "
                       + "\n  ".join(lacking))
@@ -93,6 +95,8 @@ class Consumer(celery_consumer.Consumer):
         if message.reason:
             log_error(f"wpool_celery: {message.headers.get('task')}[{message.headers.get('id')}]: {message.reason}")
         return message.answer or Fail()
+
+    work.flushes = True
 
     def handle(self, message):
         self.pool.has_begun = False
@@ -118,7 +122,7 @@ class Consumer(celery_consumer.Consumer):
 
     def record_loss(self, fields, where):
         """Of a task that was in hand when its process ended, and that nobody gets again."""
-        message = TaskMessage(Task(fields, Bunch(is_supervisor_gone=False, write=lambda frame: None)), self.accept)
+        message = TaskMessage(Task(fields, Bunch(is_supervisor_gone=False, write=lambda frame: None, flush=lambda: None)), self.accept)
         message.lost = TIMED_OUT if where else CRASHED
         log_error(f"wpool_celery: {message.headers.get('task')}[{message.headers.get('id')}] has failed: its process ended"
                   + (where and "\nIt was over its hard time limit here:\n" + where.decode(errors="replace") or ""))
@@ -138,6 +142,7 @@ class Consumer(celery_consumer.Consumer):
 
     def waits(self, message, seconds):
         if seconds < LATER_MIN:
+            message.task._flush()
             time.sleep(max(0, seconds))
             return False
         message.postpone(seconds)

@@ -120,6 +120,7 @@ class Pool(BasePool):
         accept_callback(os.getpid(), time.monotonic())
         message.is_beginning = False
         if self.terminate_by is None:  # else it was revoked in this moment
+            message.task._flush()
             # Its body is decoded already: the last two arguments say so.
             result = self._call(target, (*args[:3], request._payload, None, None), soft, timeout_callback)
             self.journal.end()

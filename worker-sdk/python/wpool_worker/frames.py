@@ -47,6 +47,7 @@ class FrameReader:
     def __init__(self) -> None:
         self._rest = bytearray()  # the beginning of a frame
         self._wanted = LENGTH_BYTES  # how long it must be before it is worth a look
+        self.has_next = False  # while feed() yields: whether it has another whole frame
 
     @property
     def read_size(self) -> int:
@@ -72,6 +73,7 @@ class FrameReader:
             if after > end:
                 wanted = after - position
                 break
+            self.has_next = end - after >= LENGTH_BYTES and end - after - LENGTH_BYTES >= _read_length(data, after)[0]
             yield _decode(data[position + LENGTH_BYTES:after])
             position = after
         self._wanted = wanted

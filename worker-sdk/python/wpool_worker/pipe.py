@@ -58,6 +58,7 @@ class Pipe:
         """address: an absolute path of a socket; an absolute path P where P.in and P.out are FIFOs;
         or a bare name N for the socket /tmp/CoreFxPipe_N."""
         self._write_lock = threading.Lock()
+        self._held = b""
         try:
             self.fd, self.out_fd = _open(address)
         except OSError as error:
@@ -79,10 +80,22 @@ class Pipe:
         except ConnectionResetError:
             return b""
 
+    def hold(self, frame: bytes) -> None:
+        """Keep one whole frame: the next write writes it first, in the same system call."""
+        with self._write_lock:
+            self._held += frame
+
+    def flush(self) -> None:
+        """Write what is held."""
+        if self._held:
+            self.write(b"")
+
     def write(self, frame: bytes) -> None:
         """Write one whole frame; in blocking mode, from any thread."""
         try:
             with self._write_lock:
+                if self._held:
+                    frame, self._held = self._held + frame, b""
                 done = os.write(self.out_fd, frame)
                 if done < len(frame):
                     rest = memoryview(frame)[done:]

@@ -22,6 +22,9 @@ class Host(TaskHost, Protocol):
     def write(self, frame: bytes) -> None:
         """Write one frame of the task."""
 
+    def flush(self) -> None:
+        """Write the answer of the task before, if it is held."""
+
 
 class Task(TaskFacts):
     """A message for a plain handler, and for its thread. Until the handler returns, other threads may call progress() and
@@ -70,6 +73,10 @@ class Task(TaskFacts):
         pool's `limits.hard`, and may be shorter or longer, up to 365 days; the last one counts. Time that is over
         already ends the attempt now. A supervisor of an earlier version ignores it."""
         self._send(hard_limit_frame(seconds, self))
+
+    def _flush(self) -> None:
+        """Have the answer of the task before written, if it is held."""
+        self._host.flush()
 
     def _send(self, frame: bytes) -> None:
         if self._is_answered:

@@ -24,7 +24,10 @@ class SingleHost:
         self._task: Optional[Task] = None
         self._watch: Optional[Watch] = None
         self._early = EarlyRequests(1)
-        self.write = pipe.write
+        self.write, self.flush = pipe.write, pipe.flush
+        # A handler with this attribute calls task._flush(), if it writes nothing, before it runs anything that may take
+        # long or end the process. The answer before may wait until then: each write wakes the supervisor.
+        self._may_hold: bool = getattr(handler, "flushes", False)
         control.on_request = self._on_request
 
     def run(self) -> None:
@@ -34,7 +37,11 @@ class SingleHost:
                 task = self._task = Task(fields, self)
                 for request in early.take(task.id):
                     task._obey(request)
-                write(work(task))
+                answer = work(task)
+                if self._may_hold and frames.has_next and not control.quit:
+                    self._pipe.hold(answer)
+                else:
+                    write(answer)
                 if control.quit or control.closed:
                     return
 

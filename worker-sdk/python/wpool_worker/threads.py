@@ -37,7 +37,7 @@ class ThreadHost:
         self._deadlines: List[Tuple[float, int]] = []  # a heap, with the ids; tasks that have ended may be in it
         self._waiting: queue.SimpleQueue[Optional[Task]] = queue.SimpleQueue()
         self._threads: List[threading.Thread] = []
-        self.write = pipe.write
+        self.write, self.flush = pipe.write, pipe.flush
         self._lacks_threads = False  # and this was printed
         self._broken: Optional[Broken] = None
         self._early = EarlyRequests(limit)
