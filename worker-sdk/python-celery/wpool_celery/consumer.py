@@ -86,12 +86,12 @@ class Consumer(celery_consumer.Consumer):
         self.has_settings = True
         message = TaskMessage(task, self.accept)
         message.lost = self.loss_before(task)
-        self.pool.task = task
+        self.pool.message = message
         try:
             self.handle(message)
         finally:
             with self.pool.lock:
-                self.pool.task = self.pool.terminate_by = None
+                self.pool.message = self.pool.terminate_by = None
         if message.reason:
             log_error(f"wpool_celery: {message.headers.get('task')}[{message.headers.get('id')}]: {message.reason}")
         return message.answer or Fail()

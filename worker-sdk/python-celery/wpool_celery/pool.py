@@ -38,6 +38,7 @@ class TaskMessage(Message):
 
     answer = reason = lost = None
     is_beginning = False  # an ack that comes now is Celery's early one
+    is_accepted = False  # it was one
 
     def __init__(self, task, accept):
         properties, headers = dict(task.properties), task.headers
@@ -55,6 +56,7 @@ class TaskMessage(Message):
     def ack(self, multiple=False):
         if self.is_beginning and not self.task.session:  # the order of a session could not survive it
             self.task.accept()
+            self.is_accepted = True
         self.answer = Done()
 
     def ack_log_error(self, logger, errors, multiple=False):
@@ -76,7 +78,7 @@ class TaskMessage(Message):
 
 
 class Pool(BasePool):
-    task = None  # the one in hand, until its answer is chosen
+    message = None  # of the task in hand, until its answer is chosen
     has_begun = False  # Celery has found nothing wrong with it
     terminate_by = None  # the signal by which remote control wants this process to end
     records = ""  # the beginning of the paths of its files
@@ -89,8 +91,9 @@ class Pool(BasePool):
         if os.getpid() != loader:
             _run_after_forkers()
         name, host = nodesplit(self.options["initargs"][1])
-        name = os.environ.get("WPOOL_POOL", name) if name == NODENAME_DEFAULT else name
-        self.hostname = nodename(f"{name}-{os.environ.get('WPOOL_SLOT', '0')}", host)
+        # Two nodes of one name would share a mailbox, and each would miss what the other one gets.
+        names = [name if name != NODENAME_DEFAULT else None, os.environ.get("WPOOL_POOL"), os.environ.get("WPOOL_SLOT", "0")]
+        self.hostname = nodename("-".join(filter(None, names)), host)
         platforms.set_pdeathsig = lambda signal: None  # wpool does that, at a time when its supervisor is the parent
         setup_worker_optimizations(self.app, self.hostname)
         process_initializer(self.app, self.hostname)
@@ -188,9 +191,12 @@ class Pool(BasePool):
             if self.terminate_by == signal.SIGUSR1:  # for a soft end, as in Celery
                 self.terminate_by = None
                 self._interrupt()
-            elif self.terminate_by is not None and self.task is not None:
+            elif self.terminate_by is not None and self.message is not None:
                 log_error("wpool_celery: the task was revoked; its process ends")
                 self.journal.end()
-                self.task._send(answer_frame(Done(), self.task))
+                # An answer would bring the next task, which would then be the one whose process dies. Without it a task with
+                # an early ack is a dead letter; another one would run again.
+                if not self.message.is_accepted:
+                    self.message.task._send(answer_frame(Done(), self.message.task))
                 os.kill(os.getpid(), self.terminate_by)
                 os._exit(1)
