@@ -86,7 +86,8 @@ START_TEST(the_supervisor_is_killed)
 	/* Those whose ack had not reached the broker run again. With early acks the others have
 	 * failed: Celery leaves them PENDING for ever. */
 	ck_assert_msg(_i == EARLY ? lost > 0 : lost == 0, "%s", output);
-	ck_assert_msg(lost + again <= SUPERVISOR_KILLS * WORKERS, "%s", output);
+	/* A worker may go on to its next task while the supervisor dies. */
+	ck_assert_msg(lost + again <= SUPERVISOR_KILLS * WORKERS * 2, "%s", output);
 	free(output);
 	fixture_stop(serve);
 	celery_side_release(&side);
