@@ -275,8 +275,10 @@ START_TEST(task_has_the_hard_limit_that_its_worker_sets)
 				  "limits: {hard: 1h, grace: 1s}");
 	post("busy", scratch_text("busy %s", fixture_release_path("all")));
 	post("hung", "limit 300");
-	proc_expect(proc, "worker exceeded its hard limit (300 ms) in task hung; the other that "
-			  "was open goes back, and no attempt of it is counted");
+	proc_expect(proc,
+		"worker exceeded its hard limit, which it set itself with HardLimitMilliseconds "
+		"(300 ms) in task hung; the other that "
+		"was open goes back, and no attempt of it is counted");
 	proc_expect(proc, "worker died");
 	post("ignored", "limit soon");
 	proc_expect(proc, "HardLimitMilliseconds, which is ignored: it is no number from 1 to "

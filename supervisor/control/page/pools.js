@@ -20,7 +20,7 @@ const POOL_COLUMNS = [
 	["Given up", "", (pool) => asNumber(member(pool, "totals.given_up")), "totals.given_up"],
 	["Dead letters", "", (pool) => asAged(member(pool, "tasks.dead_letters"), member(pool, "tasks.dead_letters_age_s")),
 		"tasks.dead_letters"],
-	["Later", "", (pool) => asAged(member(pool, "tasks.later"), member(pool, "tasks.later_age_s")), "tasks.later"],
+	["Later", "", (pool) => asNumber(member(pool, "tasks.later")), "tasks.later"],
 	["Last delivery", "", (pool) => member(pool, "last_delivery_age_s") === null ? "never" :
 		`${asSpan(member(pool, "last_delivery_age_s"))} ago`, "last_delivery_age_s"],
 ];
