@@ -118,3 +118,12 @@ bool launch_adopt(const struct launch *launch, pid_t pid, struct exit_info *ret_
 	oom_score_raise(pid);
 	return true;
 }
+
+void launch_ended(struct guard *guard, const struct strays *strays, const struct stray_life *life,
+	pid_t pid, struct exit_info *exit)
+{
+	kill(-pid, SIGKILL);
+	guard_remove(guard, pid);
+	if (exit->kind == EXIT_SIGNAL && strays_was_over_memory(strays, life))
+		exit->stage = "over limits.group_memory";
+}

@@ -40,4 +40,10 @@ bool launch_preload(
  * first control line. False: *ret_failure is set, and the child is killed. */
 bool launch_adopt(const struct launch *, pid_t, struct exit_info *ret_failure) MUST_CHECK;
 
+/* A process that was launched has been reaped, before strays_end: kill the rest of its group,
+ * before the number can belong to another process, and take it off the guard's list. exit->stage is
+ * set if it was killed because its control group was over its limit of memory. */
+void launch_ended(struct guard *, const struct strays *, const struct stray_life *, pid_t,
+	struct exit_info *exit);
+
 #endif

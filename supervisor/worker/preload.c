@@ -286,10 +286,8 @@ static void close_process(struct preload *preload)
 	ev_io_stop(preload->loop, &preload->started);
 	descriptor_close(&preload->socket);
 	descriptor_close(&preload->start);
-	for (int stream = 0; stream < STREAM_COUNT; stream++) {
-		worker_log_close(&preload->logs[stream]);
-		lines_release(&preload->logs[stream].lines);
-	}
+	for (int stream = 0; stream < STREAM_COUNT; stream++)
+		worker_log_release(&preload->logs[stream]);
 	preload->pid = 0;
 }
 
@@ -359,14 +357,10 @@ static void on_exit_of_preload(void *ctx, pid_t pid, struct exit_info exit)
 {
 	struct preload *preload = ctx;
 	struct exit_info failure = {EXIT_NOT_STARTED, ESRCH, "preload"};
-	kill(-pid, SIGKILL); /* the rest of its group, before the number can be another's */
-	guard_remove(preload->launch.guard, pid);
+	launch_ended(preload->launch.guard, preload->launch.strays, &preload->life, pid, &exit);
 	read_start(preload); /* either may come first */
 	if (preload->failed_start.kind != EXIT_NONE)
 		exit = failure = preload->failed_start;
-	if (exit.kind == EXIT_SIGNAL &&
-		strays_was_over_memory(preload->launch.strays, &preload->life))
-		exit.stage = "over limits.group_memory";
 	read_last_answer(preload);
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		read_log_to_its_end(&preload->logs[stream]);
@@ -405,12 +399,8 @@ static void watch(struct preload *preload, ev_io *io,
 
 static void open_log(struct preload *preload, enum worker_stream stream, int fd)
 {
-	struct worker_log *log = &preload->logs[stream];
-	struct log_origin origin = origin_of(preload);
-	origin.stream = stream == STREAM_OUTPUT ? "stdout" : "stderr";
-	lines_init(&log->lines, origin, preload->gate, stream == STREAM_ERROR);
-	worker_log_open(log, fd);
-	watch(preload, &log->io, on_log, fd);
+	worker_log_open(&preload->logs[stream], stream, fd, origin_of(preload), preload->gate,
+		on_log, preload);
 }
 
 /* Start the process, and give it the first request; or fail all. */

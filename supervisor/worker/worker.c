@@ -425,10 +425,8 @@ static void clear(struct worker *worker)
 	drop_output(worker);
 	ev_io_stop(worker->workers->loop, &worker->started);
 	list_remove(&worker->later);
-	for (int stream = 0; stream < STREAM_COUNT; stream++) {
-		worker_log_close(&worker->logs[stream]);
-		lines_release(&worker->logs[stream].lines);
-	}
+	for (int stream = 0; stream < STREAM_COUNT; stream++)
+		worker_log_release(&worker->logs[stream]);
 	worker_pipe_close(&worker->pipe);
 	descriptor_close(&worker->control);
 	descriptor_close(&worker->start);
@@ -471,12 +469,8 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 {
 	struct worker *worker = ctx;
 	struct exit_info failure;
-	/* Kill the rest of its group now, before the number can belong to another process. */
-	kill(-pid, SIGKILL);
-	guard_remove(worker->workers->guard, pid);
-	if (exit.kind == EXIT_SIGNAL &&
-		strays_was_over_memory(worker->workers->strays, &worker->descendants))
-		exit.stage = "over limits.group_memory";
+	launch_ended(
+		worker->workers->guard, worker->workers->strays, &worker->descendants, pid, &exit);
 	strays_end(worker->workers->strays, &worker->descendants);
 	worker->process = PROCESS_EXITED;
 	worker->exit_turn = ev_iteration(worker->workers->loop);
@@ -616,12 +610,8 @@ static void on_log(struct ev_loop *loop, ev_io *io, int events)
 
 static void open_log(struct worker *worker, enum worker_stream stream, int fd)
 {
-	struct worker_log *log = &worker->logs[stream];
-	struct log_origin origin = worker_origin(worker);
-	origin.stream = stream == STREAM_OUTPUT ? "stdout" : "stderr";
-	lines_init(&log->lines, origin, &worker->workers->gate, stream == STREAM_ERROR);
-	worker_log_open(log, fd);
-	watch(worker, &log->io, on_log, fd, EV_READ);
+	worker_log_open(&worker->logs[stream], stream, fd, worker_origin(worker),
+		&worker->workers->gate, on_log, worker);
 }
 
 /* The process runs; all descriptors move in. */

@@ -15,14 +15,21 @@ void worker_log_init(struct worker_log *log, struct ev_loop *loop)
 	*log = (struct worker_log){.loop = loop, .fd = -1};
 }
 
-void worker_log_open(struct worker_log *log, int fd)
+void worker_log_open(struct worker_log *log, enum worker_stream stream, int fd,
+	struct log_origin origin, struct log_gate *gate,
+	void (*on_readable)(struct ev_loop *, ev_io *, int), void *data)
 {
+	origin.stream = stream == STREAM_OUTPUT ? "stdout" : "stderr";
+	lines_init(&log->lines, origin, gate, stream == STREAM_ERROR);
 	log->fd = fd;
 	log->left = SIZE_MAX;
 	log->earlier = log->stale = 0;
 	log->silent = 0;
 	log->has_more = false;
 	log->last_turn = log->caught_up_in = ev_iteration(log->loop) - 1;
+	ev_io_init(&log->io, on_readable, fd, EV_READ);
+	log->io.data = data;
+	ev_io_start(log->loop, &log->io);
 }
 
 static void add_bytes(struct worker_log *log, struct text bytes)
@@ -123,4 +130,10 @@ void worker_log_close(struct worker_log *log)
 	lines_end(&log->lines);
 	if (!log->has_more) /* the unfinished line was not of this task */
 		log->earlier = log->lines.kept;
+}
+
+void worker_log_release(struct worker_log *log)
+{
+	worker_log_close(log);
+	lines_release(&log->lines);
 }

@@ -30,8 +30,10 @@ struct worker_log {
 };
 
 void worker_log_init(struct worker_log *, struct ev_loop *);
-/* A new life: fd moves in. .lines was initialized. */
-void worker_log_open(struct worker_log *, int fd);
+/* A new life: fd moves in, and is watched. on_readable, whose io->data is data, reads. origin: of
+ * the process. gate: borrowed until worker_log_release. */
+void worker_log_open(struct worker_log *, enum worker_stream, int fd, struct log_origin,
+	struct log_gate *, void (*on_readable)(struct ev_loop *, ev_io *, int), void *data);
 /* Read once. */
 void worker_log_read(struct worker_log *);
 /* The process is gone: read what is there now, and no more. */
@@ -49,7 +51,9 @@ void worker_log_catch_up(struct worker_log *);
 struct text worker_log_last_line(const struct worker_log *, bool is_behind, unsigned turn);
 /* The same, but no line that was read in the present turn. */
 struct text worker_log_last_line_before(const struct worker_log *);
-/* Its last line stays valid until .lines is released. */
+/* Its last line stays valid until worker_log_release. */
 void worker_log_close(struct worker_log *);
+/* Close it, and free the last line. */
+void worker_log_release(struct worker_log *);
 
 #endif

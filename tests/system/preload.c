@@ -34,6 +34,14 @@ static struct proc *begin(const char *pools)
 	return proc;
 }
 
+/* Of preload_raw.c in this mode, with so many workers, which are ready when this returns. */
+static struct proc *begin_ready(const char *mode, int workers)
+{
+	struct proc *proc = begin(pool_of(0, mode, scratch_text("workers: %d", workers)));
+	control_await_figure("workers", "ready", workers);
+	return proc;
+}
+
 static struct proc *serve(int language, const char *settings)
 {
 	struct proc *proc = begin(pool_of(language, "good", settings));
@@ -305,8 +313,7 @@ END_TEST
 /* It ends after each worker: all workers come, each from another process. */
 START_TEST(a_process_may_end_after_each_fork)
 {
-	struct proc *proc = begin(pool_of(0, "once", "workers: 3"));
-	control_await_figure("workers", "ready", 3);
+	struct proc *proc = begin_ready("once", 3);
 	ck_assert_int_ge(proc_count_logged(proc, "the preloaded process was started"), 3);
 	ck_assert_int_gt(facts_of_next().pid, 0);
 	fixture_stop(proc);
@@ -316,8 +323,7 @@ END_TEST
 /* The second process of a request is no worker: it ends with the worker, or with wpool. */
 START_TEST(a_process_that_forks_twice_leaves_nothing)
 {
-	struct proc *proc = begin(pool_of(0, "twice", "workers: 1"));
-	control_await_figure("workers", "ready", 1);
+	struct proc *proc = begin_ready("twice", 1);
 	struct facts facts = facts_of_next();
 	fixture_stop(proc);
 	proc_expect_gone(facts.loader);
