@@ -94,6 +94,7 @@ END_TEST
 
 /* ---------- readers ---------- */
 
+/* A follower whose request is not answered yet. */
 static int follow(void)
 {
 	static const char request[] =
@@ -101,6 +102,14 @@ static int follow(void)
 	int fd = http_connect(control_socket());
 	http_send(fd, request, sizeof request - 1);
 	return fd;
+}
+
+/* A follower that gets what is logged from now on. */
+static int follow_answered(void)
+{
+	struct pollfd answered = {.fd = follow(), .events = POLLIN};
+	ck_assert_int_eq(poll(&answered, 1, DEADLINE_DEFAULT_MS), 1);
+	return answered.fd;
 }
 
 /* Read until the text comes. */
@@ -128,10 +137,17 @@ static void await_words(int fd, const char *words)
 START_TEST(slow_followers_delay_no_other)
 {
 	enum { TASKS = 200 };
-	struct proc *serve = supervisor_log_serve_script(
-		"seq -f \"flood %.0f and some words to make it longer\" 40000 & :",
-		"log_rate: [1000000, 512MiB],");
-	int never = follow(), slow = follow();
+	char *gate = scratch_path(fixture.folder, "gate");
+	char *script = scratch_text("{ cat \"%s\"; seq -f \"flood %%.0f and some words to make it "
+				    "longer\" 40000; } & :",
+		gate);
+	ck_assert_int_eq(mkfifo(gate, 0600), 0);
+	struct proc *serve =
+		supervisor_log_serve_script(script, "log_rate: [1000000, 512MiB],");
+	int never = follow_answered(), slow = follow_answered();
+	int opened = open(gate, O_WRONLY | O_CLOEXEC); /* the flood begins */
+	ck_assert_int_ge(opened, 0);
+	close(opened);
 	control_post_many(0, TASKS);
 	control_expect_done(TASKS);
 	free(supervisor_log_await("flood 40000 "));
@@ -139,6 +155,8 @@ START_TEST(slow_followers_delay_no_other)
 	fixture_stop(serve);
 	close(slow);
 	close(never);
+	free(script);
+	free(gate);
 }
 END_TEST
 
@@ -149,10 +167,8 @@ START_TEST(follower_places_are_released)
 	int fds[FOLLOWERS];
 	struct proc *serve = fixture_serve_echo(one_worker);
 	fixture_worker_pid();
-	for (int i = 0; i < FOLLOWERS; i++) {
-		struct pollfd answered = {.fd = fds[i] = follow(), .events = POLLIN};
-		ck_assert_int_eq(poll(&answered, 1, DEADLINE_DEFAULT_MS), 1);
-	}
+	for (int i = 0; i < FOLLOWERS; i++)
+		fds[i] = follow_answered();
 	control_expect_text(control_get("/v1/logs?follow=true", 503),
 		"too many clients wait or follow already");
 	for (int i = 0; i < FOLLOWERS; i++)
