@@ -15,34 +15,36 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int connect_path(const char *path)
+/* A program that was started a moment ago, also after one that was killed, listens soon. */
+static int connect_soon(int family, const struct sockaddr *name, socklen_t len, const char *where)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	ck_assert_uint_lt(strlen(path), sizeof name.sun_path);
-	strcpy(name.sun_path, path);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_msg(connect(fd, (struct sockaddr *)&name, sizeof name) == 0,
-		"cannot connect to %s: %s", path, strerror(errno));
-	return fd;
-}
-
-static int connect_port(int port)
-{
-	struct sockaddr_in name = {.sin_family = AF_INET,
-		.sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_msg(connect(fd, (struct sockaddr *)&name, sizeof name) == 0,
-		"cannot connect to port %d: %s", port, strerror(errno));
-	return fd;
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	for (;;) {
+		int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		ck_assert_int_ge(fd, 0);
+		if (connect(fd, name, len) == 0)
+			return fd;
+		ck_assert_msg(
+			(errno == ECONNREFUSED || errno == ENOENT) && deadline_left(deadline) > 0,
+			"cannot connect to %s: %s", where, strerror(errno));
+		close(fd);
+		poll(NULL, 0, 20);
+	}
 }
 
 int http_connect(const char *where)
 {
 	const char *colon = strchr(where, ':');
-	return colon ? connect_port(atoi(colon + 1)) : connect_path(where);
+	struct sockaddr_un path = {.sun_family = AF_UNIX};
+	struct sockaddr_in port = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	if (!colon) {
+		ck_assert_uint_lt(strlen(where), sizeof path.sun_path);
+		strcpy(path.sun_path, where);
+		return connect_soon(AF_UNIX, (struct sockaddr *)&path, sizeof path, where);
+	}
+	port.sin_port = htons((uint16_t)atoi(colon + 1));
+	return connect_soon(AF_INET, (struct sockaddr *)&port, sizeof port, where);
 }
 
 void http_send(int fd, const char *bytes, size_t len)
