@@ -13,7 +13,7 @@
 #ifndef BROKER_CONSUMER_H
 #define BROKER_CONSUMER_H
 
-#include "broker/backlog_probe.h"
+#include "broker/backlog/backlog_probe.h"
 #include "broker/channel_log.h"
 #include "broker/topology.h"
 #include "core/effects.h"

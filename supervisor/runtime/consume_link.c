@@ -97,7 +97,7 @@ static void on_probe_event(
 	struct consume_link *consume_link, const struct amqp_event *event, mtime now)
 {
 	struct backlog_probe *probe = &consume_link->probe;
-	bool was_asking = probe->state == PROBE_AWAITS_DURABILITY;
+	bool was_asking = backlog_probe_awaits_durability(probe);
 
 	backlog_probe_on_event(probe, event, now);
 	if (was_asking && !probe->is_durability_wanted)

@@ -4,10 +4,10 @@
 #ifndef RUNTIME_CONSUME_LINK_H
 #define RUNTIME_CONSUME_LINK_H
 
-#include "broker/backlog_probe.h"
+#include "broker/backlog/backlog_probe.h"
+#include "broker/backlog/wait_probe.h"
 #include "broker/consumer.h"
 #include "broker/token_channel.h"
-#include "broker/wait_probe.h"
 #include "net/broker_link.h"
 
 /* The channel number of the consumer. */

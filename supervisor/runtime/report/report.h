@@ -4,7 +4,7 @@
 #define RUNTIME_REPORT_REPORT_H
 
 #include "base/log.h"
-#include "broker/backlog_probe.h"
+#include "broker/backlog/backlog_probe.h"
 #include "core/pool_facts.h"
 #include "core/session_facts.h"
 #include "runtime/statistics.h"

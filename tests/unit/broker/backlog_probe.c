@@ -1,6 +1,6 @@
 /* When the probe asks for the backlog: one request at a time, on a channel that each may close. The
  * channel is a fake of this test, which records its calls. */
-#include "broker/backlog_probe.h"
+#include "broker/backlog/backlog_probe.h"
 
 #include "unit/unit.h"
 

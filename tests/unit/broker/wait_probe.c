@@ -1,8 +1,7 @@
 /* When the probe asks for the messages in wait queues: one queue after the other, and one that is
  * missing only once. The channel is a fake of this test, which records its calls. */
-#include "broker/wait_probe.h"
+#include "broker/backlog/wait_probe.h"
 
-#include "broker/backlog_probe.h"
 #include "message/retry_queue.h"
 #include "unit/unit.h"
 
@@ -50,6 +49,12 @@ void channel_declare_queue(
 	ck_assert(is_open);
 	ck_assert(queue->passive); /* it must not make a queue */
 	record_call(queue->name);
+}
+
+void channel_close(struct connection *connection, uint16_t channel)
+{
+	(void)connection;
+	ck_abort_msg("it closes channel %u", channel);
 }
 
 static struct wait_probe probe;

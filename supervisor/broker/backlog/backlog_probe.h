@@ -1,33 +1,14 @@
 /* Ask the broker every few seconds how many messages wait in a queue, and on request of what type
  * it is. Layer: broker, without I/O. The request is a passive declare, which changes nothing and
- * needs no permission. It has a channel of its own, because the broker closes the channel if the
- * queue is missing. One request is open at a time; a late answer only makes the figure old. The
- * type is in the text by which the broker refuses a basic.consume that suits no type; the right to
- * read is enough, and nothing changes but that the channel is closed. A classic queue may not be
- * durable: that is in the text by which the broker refuses a declare that no queue can have, which
- * needs the right to configure. */
-#ifndef BROKER_BACKLOG_PROBE_H
-#define BROKER_BACKLOG_PROBE_H
+ * needs no permission. A late answer only makes the figure old. The type is in the text by which
+ * the broker refuses a basic.consume that suits no type; the right to read is enough, and nothing
+ * changes but that the channel is closed. A classic queue may not be durable: that is in the text
+ * by which the broker refuses a declare that no queue can have, which needs the right to configure.
+ */
+#ifndef BROKER_BACKLOG_BACKLOG_PROBE_H
+#define BROKER_BACKLOG_BACKLOG_PROBE_H
 
-#include "amqp/channel.h"
-
-/* The delay before the first request: by then the queue has been declared. */
-#define PROBE_FIRST MTIME_SECOND
-/* The delay from an answer to the next request. */
-#define PROBE_EVERY (5 * MTIME_SECOND)
-/* The delay if there was no queue: each such request costs a channel and a line in the broker's
- * log. */
-#define PROBE_MISSING MTIME_MINUTE
-
-enum backlog_probe_state {
-	PROBE_OFFLINE,
-	PROBE_RESTS,       /* until next_at */
-	PROBE_OPENS,       /* the channel */
-	PROBE_AWAITS,      /* an answer */
-	PROBE_AWAITS_TYPE, /* a refusal */
-	PROBE_AWAITS_DURABILITY,
-	PROBE_CLOSES, /* the channel */
-};
+#include "broker/backlog/probe_channel.h"
 
 /* The texts are an interface (docs/control.md). */
 #define QUEUE_TYPES(X)                                                                             \
@@ -67,12 +48,16 @@ struct backlog {
 	bool is_shared;
 };
 
+enum backlog_request {
+	ASKS_BACKLOG,
+	ASKS_TYPE,       /* which a refusal shows */
+	ASKS_DURABILITY, /* the same */
+};
+
 struct backlog_probe {
-	struct text queue;             /* borrowed */
-	struct connection *connection; /* borrowed; NULL: offline */
-	uint16_t channel;
-	enum backlog_probe_state state;
-	mtime next_at;
+	struct text queue; /* borrowed */
+	struct probe_channel channel;
+	enum backlog_request asked; /* the latest request */
 	struct backlog backlog;
 	bool is_crowded; /* several consumers in the latest answer */
 	enum queue_type type;
@@ -82,8 +67,7 @@ struct backlog_probe {
 };
 
 void backlog_probe_init(struct backlog_probe *, struct text queue);
-/* The connection is open (borrowed until backlog_probe_down), or gone. channel: for this probe
- * only; if it is above the connection's limit, the probe stays off. */
+/* See probe_channel_up. */
 void backlog_probe_up(struct backlog_probe *, struct connection *, uint16_t channel, mtime now);
 void backlog_probe_down(struct backlog_probe *);
 /* Handle an event of its channel. */
@@ -95,6 +79,8 @@ void backlog_probe_hint(struct backlog_probe *, mtime now);
 void backlog_probe_ask_type(struct backlog_probe *, mtime now);
 /* True: that request is not answered. It is when there is no connection, and then unknown. */
 bool backlog_probe_is_asking_type(const struct backlog_probe *);
+/* The durability is asked for, and the broker has not answered. */
+bool backlog_probe_awaits_durability(const struct backlog_probe *);
 
 /* When to call backlog_probe_tick; MTIME_NEVER: it has nothing to do. */
 mtime backlog_probe_deadline(const struct backlog_probe *);

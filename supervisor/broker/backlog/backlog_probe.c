@@ -1,4 +1,4 @@
-#include "broker/backlog_probe.h"
+#include "broker/backlog/backlog_probe.h"
 
 #define REPLY_PRECONDITION_FAILED 406
 
@@ -9,26 +9,15 @@ void backlog_probe_init(struct backlog_probe *probe, struct text queue)
 	*probe = (struct backlog_probe){.queue = queue, .backlog = unknown};
 }
 
-static void rest(struct backlog_probe *probe, mtime now, mtime span)
-{
-	probe->state = PROBE_RESTS;
-	probe->next_at = mtime_after(now, span);
-}
-
 void backlog_probe_up(
 	struct backlog_probe *probe, struct connection *connection, uint16_t channel, mtime now)
 {
-	if (channel > connection_channel_max(connection))
-		return;
-	probe->connection = connection;
-	probe->channel = channel;
-	rest(probe, now, PROBE_FIRST);
+	probe_channel_up(&probe->channel, connection, channel, now);
 }
 
 void backlog_probe_down(struct backlog_probe *probe)
 {
-	probe->connection = NULL;
-	probe->state = PROBE_OFFLINE;
+	probe_channel_down(&probe->channel);
 	probe->is_type_wanted = probe->is_durability_wanted = false;
 	probe->backlog = unknown;
 	probe->is_crowded = false;
@@ -44,23 +33,35 @@ static void ask_durability(struct backlog_probe *probe)
 		.arguments = &impossible,
 		.argument_count = 1};
 
-	channel_declare_queue(probe->connection, probe->channel, &declare);
-	probe->state = PROBE_AWAITS_DURABILITY;
+	channel_declare_queue(probe->channel.connection, probe->channel.number, &declare);
 }
 
-static void declare_passively(struct backlog_probe *probe)
+static enum backlog_request next_request(const struct backlog_probe *probe)
+{
+	if (probe->is_type_wanted)
+		return ASKS_TYPE;
+	return probe->is_durability_wanted ? ASKS_DURABILITY : ASKS_BACKLOG;
+}
+
+static void ask(struct backlog_probe *probe)
 {
 	struct amqp_queue declare = {.name = probe->queue, .passive = true};
 
-	if (probe->is_type_wanted) {
-		channel_consume_nothing(probe->connection, probe->channel, probe->queue);
-		probe->state = PROBE_AWAITS_TYPE;
-	} else if (probe->is_durability_wanted) {
+	if (!probe_channel_open(&probe->channel))
+		return;
+	probe->asked = next_request(probe);
+	if (probe->asked == ASKS_TYPE)
+		channel_consume_nothing(
+			probe->channel.connection, probe->channel.number, probe->queue);
+	else if (probe->asked == ASKS_DURABILITY)
 		ask_durability(probe);
-	} else {
-		channel_declare_queue(probe->connection, probe->channel, &declare);
-		probe->state = PROBE_AWAITS;
-	}
+	else
+		channel_declare_queue(probe->channel.connection, probe->channel.number, &declare);
+}
+
+static bool awaits(const struct backlog_probe *probe, enum backlog_request request)
+{
+	return probe->channel.state == PROBE_AWAITS && probe->asked == request;
 }
 
 /* ---------- the type ---------- */
@@ -93,18 +94,23 @@ static void on_type(struct backlog_probe *probe, enum queue_type type)
 
 void backlog_probe_ask_type(struct backlog_probe *probe, mtime now)
 {
-	if (!probe->connection) {
+	if (!probe->channel.connection) {
 		probe->type = QUEUE_TYPE_UNKNOWN;
 		return;
 	}
 	probe->is_type_wanted = true;
-	if (probe->state == PROBE_RESTS)
-		probe->next_at = now;
+	if (probe->channel.state == PROBE_RESTS)
+		probe->channel.next_at = now;
 }
 
 bool backlog_probe_is_asking_type(const struct backlog_probe *probe)
 {
 	return probe->is_type_wanted;
+}
+
+bool backlog_probe_awaits_durability(const struct backlog_probe *probe)
+{
+	return awaits(probe, ASKS_DURABILITY);
 }
 
 /* ---------- whether it is durable ---------- */
@@ -154,20 +160,20 @@ const char *queue_type_name(enum queue_type type)
 
 static void on_closed(struct backlog_probe *probe, const struct amqp_event *event, mtime now)
 {
-	if (probe->state == PROBE_AWAITS_TYPE) {
+	if (awaits(probe, ASKS_TYPE)) {
 		on_type(probe, type_of(event->code, event->text));
-		rest(probe, now, PROBE_FIRST);
+		probe_channel_rest(&probe->channel, now, PROBE_FIRST);
 		return;
 	}
-	if (probe->state == PROBE_AWAITS_DURABILITY) {
+	if (awaits(probe, ASKS_DURABILITY)) {
 		on_durability(probe, durability_of(event->code, event->text));
-		rest(probe, now, PROBE_FIRST);
+		probe_channel_rest(&probe->channel, now, PROBE_FIRST);
 		return;
 	}
 	probe->backlog = unknown;
-	if (probe->is_type_wanted && probe->state == PROBE_OPENS)
+	if (probe->is_type_wanted && probe->channel.state == PROBE_OPENS)
 		on_type(probe, QUEUE_TYPE_UNKNOWN);
-	rest(probe, now, probe->is_type_wanted ? 0 : PROBE_MISSING);
+	probe_channel_rest(&probe->channel, now, probe->is_type_wanted ? 0 : PROBE_MISSING);
 }
 
 static void on_backlog(struct backlog_probe *probe, const struct amqp_event *event, mtime now)
@@ -178,26 +184,25 @@ static void on_backlog(struct backlog_probe *probe, const struct amqp_event *eve
 		.at = now,
 		.is_shared = is_crowded && probe->is_crowded};
 	probe->is_crowded = is_crowded;
-	rest(probe, now, probe->is_type_wanted ? 0 : PROBE_EVERY);
+	probe_channel_rest(&probe->channel, now, probe->is_type_wanted ? 0 : PROBE_EVERY);
 }
 
 void backlog_probe_on_event(struct backlog_probe *probe, const struct amqp_event *event, mtime now)
 {
-	if (event->kind == AMQP_CHANNEL_OPENED && probe->state == PROBE_OPENS) {
-		declare_passively(probe);
-	} else if (event->kind == AMQP_QUEUE_DECLARED && probe->state == PROBE_AWAITS) {
+	if (event->kind == AMQP_CHANNEL_OPENED && probe->channel.state == PROBE_OPENS) {
+		ask(probe);
+	} else if (event->kind == AMQP_QUEUE_DECLARED && awaits(probe, ASKS_BACKLOG)) {
 		on_backlog(probe, event, now);
-	} else if (event->kind == AMQP_CONSUME_OK && probe->state == PROBE_AWAITS_TYPE) {
+	} else if (event->kind == AMQP_CONSUME_OK && awaits(probe, ASKS_TYPE)) {
 		/* No known broker accepts it. */
 		on_type(probe, QUEUE_TYPE_UNKNOWN);
-		channel_close(probe->connection, probe->channel);
-		probe->state = PROBE_CLOSES;
-	} else if (event->kind == AMQP_QUEUE_DECLARED && probe->state == PROBE_AWAITS_DURABILITY) {
+		probe_channel_close(&probe->channel);
+	} else if (event->kind == AMQP_QUEUE_DECLARED && awaits(probe, ASKS_DURABILITY)) {
 		/* The same. */
 		on_durability(probe, QUEUE_DURABILITY_UNKNOWN);
-		rest(probe, now, PROBE_FIRST);
+		probe_channel_rest(&probe->channel, now, PROBE_FIRST);
 	} else if (event->kind == AMQP_CHANNEL_CLOSE_OK) {
-		rest(probe, now, PROBE_FIRST);
+		probe_channel_rest(&probe->channel, now, PROBE_FIRST);
 	} else if (event->kind == AMQP_CHANNEL_CLOSED) {
 		on_closed(probe, event, now);
 	}
@@ -207,23 +212,19 @@ void backlog_probe_on_event(struct backlog_probe *probe, const struct amqp_event
  * missing queue still keep their interval. */
 void backlog_probe_hint(struct backlog_probe *probe, mtime now)
 {
-	if (probe->state == PROBE_RESTS && probe->next_at > mtime_after(now, PROBE_EVERY))
-		probe->next_at -= PROBE_MISSING - PROBE_EVERY;
+	if (probe->channel.state == PROBE_RESTS &&
+		probe->channel.next_at > mtime_after(now, PROBE_EVERY))
+		probe->channel.next_at -= PROBE_MISSING - PROBE_EVERY;
 }
 
 mtime backlog_probe_deadline(const struct backlog_probe *probe)
 {
-	return probe->state == PROBE_RESTS ? probe->next_at : MTIME_NEVER;
+	return probe_channel_deadline(&probe->channel);
 }
 
 void backlog_probe_tick(struct backlog_probe *probe, mtime now)
 {
 	if (now < backlog_probe_deadline(probe))
 		return;
-	if (channel_is_open(probe->connection, probe->channel)) {
-		declare_passively(probe);
-	} else {
-		channel_open(probe->connection, probe->channel);
-		probe->state = PROBE_OPENS;
-	}
+	ask(probe);
 }

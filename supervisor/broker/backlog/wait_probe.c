@@ -1,6 +1,5 @@
-#include "broker/wait_probe.h"
+#include "broker/backlog/wait_probe.h"
 
-#include "broker/backlog_probe.h"
 #include "message/retry_queue.h"
 
 void wait_probe_init(struct wait_probe *probe, struct text queue)
@@ -8,26 +7,15 @@ void wait_probe_init(struct wait_probe *probe, struct text queue)
 	*probe = (struct wait_probe){.queue = queue, .known_at = MTIME_NEVER};
 }
 
-static void rest(struct wait_probe *probe, mtime now, mtime span)
-{
-	probe->state = WAIT_PROBE_RESTS;
-	probe->next_at = mtime_after(now, span);
-}
-
 void wait_probe_up(
 	struct wait_probe *probe, struct connection *connection, uint16_t channel, mtime now)
 {
-	if (channel > connection_channel_max(connection))
-		return;
-	probe->connection = connection;
-	probe->channel = channel;
-	rest(probe, now, PROBE_FIRST);
+	probe_channel_up(&probe->channel, connection, channel, now);
 }
 
 void wait_probe_down(struct wait_probe *probe)
 {
-	probe->connection = NULL;
-	probe->state = WAIT_PROBE_OFFLINE;
+	probe_channel_down(&probe->channel);
 	probe->known_at = MTIME_NEVER;
 }
 
@@ -39,7 +27,7 @@ static void end_round(struct wait_probe *probe, mtime now)
 	for (size_t i = 0; i < wait_step_count; i++)
 		probe->total += probe->messages[i];
 	probe->known_at = now;
-	rest(probe, now, PROBE_EVERY);
+	probe_channel_rest(&probe->channel, now, PROBE_EVERY);
 }
 
 /* A queue whose name would be too long cannot exist. */
@@ -56,16 +44,11 @@ static void ask_next(struct wait_probe *probe, mtime now)
 
 	while (probe->at < wait_step_count && !is_asked(probe, probe->at, name, sizeof name))
 		probe->messages[probe->at++] = 0;
-	if (probe->at == wait_step_count) {
+	if (probe->at == wait_step_count)
 		end_round(probe, now);
-	} else if (channel_is_open(probe->connection, probe->channel)) {
-		channel_declare_queue(probe->connection, probe->channel,
+	else if (probe_channel_open(&probe->channel))
+		channel_declare_queue(probe->channel.connection, probe->channel.number,
 			&(struct amqp_queue){.name = text_from(name), .passive = true});
-		probe->state = WAIT_PROBE_AWAITS;
-	} else {
-		channel_open(probe->connection, probe->channel);
-		probe->state = WAIT_PROBE_OPENS;
-	}
 }
 
 static void on_answer(struct wait_probe *probe, uint32_t messages, mtime now)
@@ -77,11 +60,11 @@ static void on_answer(struct wait_probe *probe, uint32_t messages, mtime now)
 /* Without an open request it is no answer: the next round opens the channel again. */
 static void on_closed(struct wait_probe *probe, mtime now)
 {
-	if (probe->state == WAIT_PROBE_OPENS) {
-		rest(probe, now, PROBE_MISSING);
+	if (probe->channel.state == PROBE_OPENS) {
+		probe_channel_rest(&probe->channel, now, PROBE_MISSING);
 		return;
 	}
-	if (probe->state != WAIT_PROBE_AWAITS)
+	if (probe->channel.state != PROBE_AWAITS)
 		return;
 	probe->missing |= UINT32_C(1) << probe->at;
 	on_answer(probe, 0, now);
@@ -89,9 +72,9 @@ static void on_closed(struct wait_probe *probe, mtime now)
 
 void wait_probe_on_event(struct wait_probe *probe, const struct amqp_event *event, mtime now)
 {
-	if (event->kind == AMQP_CHANNEL_OPENED && probe->state == WAIT_PROBE_OPENS)
+	if (event->kind == AMQP_CHANNEL_OPENED && probe->channel.state == PROBE_OPENS)
 		ask_next(probe, now);
-	else if (event->kind == AMQP_QUEUE_DECLARED && probe->state == WAIT_PROBE_AWAITS)
+	else if (event->kind == AMQP_QUEUE_DECLARED && probe->channel.state == PROBE_AWAITS)
 		on_answer(probe, event->messages, now);
 	else if (event->kind == AMQP_CHANNEL_CLOSED)
 		on_closed(probe, now);
@@ -104,7 +87,7 @@ void wait_probe_hint(struct wait_probe *probe, uint32_t steps)
 
 mtime wait_probe_deadline(const struct wait_probe *probe)
 {
-	return probe->state == WAIT_PROBE_RESTS ? probe->next_at : MTIME_NEVER;
+	return probe_channel_deadline(&probe->channel);
 }
 
 void wait_probe_tick(struct wait_probe *probe, mtime now)
