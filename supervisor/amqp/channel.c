@@ -4,7 +4,6 @@
 
 #define SLOTS_AT_FIRST  8
 #define SHORT_MAX       255
-#define REPLY_SUCCESS   200
 #define CONTENT_HEAD    12 /* class, weight, body size */
 #define ACK_SIZE        (FRAME_OVERHEAD + METHOD_ID_SIZE + 8 + 1)
 #define CLASS_BASIC     60
@@ -75,7 +74,7 @@ void channel_open(struct connection *c, uint16_t channel)
 
 void channel_close(struct connection *c, uint16_t channel)
 {
-	channel_close_for(c, channel, REPLY_SUCCESS, "done");
+	channel_close_for(c, channel, CODE_SUCCESS, "done");
 }
 
 void channel_close_for(struct connection *c, uint16_t channel, uint16_t code, const char *text)

@@ -8,11 +8,6 @@
 
 #define AMQP_ARGUMENTS_MAX 16 /* of one queue */
 
-/* Why the broker closed a channel (AMQP 0-9-1, section 1.2). */
-#define CODE_ACCESS_REFUSED      403
-#define CODE_NOT_FOUND           404
-#define CODE_PRECONDITION_FAILED 406
-
 /* A queue argument. */
 struct amqp_argument {
 	const char *key;

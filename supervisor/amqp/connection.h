@@ -6,6 +6,7 @@
 #ifndef AMQP_CONNECTION_H
 #define AMQP_CONNECTION_H
 
+#include "amqp/reply_code.h"
 #include "base/buf.h"
 #include "base/mtime.h"
 

@@ -1,5 +1,6 @@
 #include "broker/channel_refusal.h"
 
+#include "amqp/reply_code.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 
@@ -141,19 +142,19 @@ static const char *append_refusal(struct buf *out, const struct request *request
 	const char *verb = verb_of(request->operation);
 	struct utf8_shown reason = utf8_shown(request->reason);
 
-	if (request->code == REPLY_NOT_FOUND) {
+	if (request->code == CODE_NOT_FOUND) {
 		buf_printf(out, "queue \"%.*s\" does not exist; declare it, or set declare: on",
 			TEXT_ARGS(request->queue));
 		return "the queue does not exist";
 	}
-	if (request->code == REPLY_RESOURCE_LOCKED) {
+	if (request->code == CODE_RESOURCE_LOCKED) {
 		buf_printf(out,
 			"the broker refuses to let us %s queue \"%.*s\": it is exclusive to "
 			"another connection (%s)",
 			verb, TEXT_ARGS(request->queue), reason.text);
 		return "the queue is exclusive to another connection";
 	}
-	if (request->code != REPLY_ACCESS_REFUSED) {
+	if (request->code != CODE_ACCESS_REFUSED) {
 		buf_printf(out, "the broker closed the channel of queue \"%.*s\" (%u %s)",
 			TEXT_ARGS(request->queue), request->code, reason.text);
 		return "the broker closed the channel";

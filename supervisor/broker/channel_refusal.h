@@ -7,12 +7,6 @@
 
 #include "base/text.h"
 
-#define REPLY_ACCESS_REFUSED      403
-#define REPLY_NOT_FOUND           404
-#define REPLY_RESOURCE_LOCKED     405
-#define REPLY_PRECONDITION_FAILED 406
-#define REPLY_COMMAND_INVALID     503
-
 enum refused_operation {
 	REFUSED_CHECK,         /* a passive declare */
 	REFUSED_DECLARE,       /* of a queue that is missing */

@@ -153,7 +153,7 @@ static void on_making_refused(
 
 	channel_refusal_set(&refusal, is_retry || is_wait ? REFUSED_DECLARE_RETRY : REFUSED_DECLARE,
 		name, event->code, event->text);
-	if (event->code == REPLY_ACCESS_REFUSED && is_retry) {
+	if (event->code == CODE_ACCESS_REFUSED && is_retry) {
 		channel_log_line(publisher->log,
 			publisher->has_logged_no_right ? LOG_DEBUG : LOG_WARN,
 			"%s; tasks wait in the pool's retry queue with the nearest delay (logged "
@@ -161,7 +161,7 @@ static void on_making_refused(
 			refusal.text);
 		publisher->has_logged_no_right = true;
 		retry_queues_refuse(&publisher->retry_queues, delay, now);
-	} else if (event->code == REPLY_ACCESS_REFUSED && is_wait) {
+	} else if (event->code == CODE_ACCESS_REFUSED && is_wait) {
 		channel_log_line(publisher->log,
 			publisher->has_logged_no_wait ? LOG_DEBUG : LOG_WARN,
 			"%s; what is to begin later waits in a shorter wait queue of the pool, as "
@@ -186,7 +186,7 @@ static void log_close(struct publisher *publisher, const struct amqp_event *even
 	static const char next[] = "reopening it and publishing the unconfirmed messages again, "
 				   "one by one";
 
-	if (event->code != REPLY_ACCESS_REFUSED) {
+	if (event->code != CODE_ACCESS_REFUSED) {
 		channel_log_line(publisher->log, LOG_WARN,
 			"the broker closed the publishing channel (%u %s); %s", event->code,
 			utf8_shown(event->text).text, next);

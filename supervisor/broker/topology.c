@@ -233,7 +233,7 @@ static void end_bindings(struct topology *topology)
 static const char *binding_remedy(
 	const struct queue_binding *binding, uint16_t code, struct text reason)
 {
-	bool is_another = binding->type.len > 0 && code == REPLY_PRECONDITION_FAILED &&
+	bool is_another = binding->type.len > 0 && code == CODE_PRECONDITION_FAILED &&
 			  text_starts(reason, TEXT("PRECONDITION_FAILED - inequivalent arg '"));
 
 	return is_another ? " (it exists in another form: leave out type, and it is used as it is)"
@@ -459,7 +459,7 @@ void topology_on_consuming(struct topology *topology, const struct channel_log *
 /* The queue is missing, and is made on the next channel. */
 static bool is_to_be_made(const struct topology *topology, uint16_t code)
 {
-	if (is_done(topology) || code != REPLY_NOT_FOUND)
+	if (is_done(topology) || code != CODE_NOT_FOUND)
 		return false;
 	if (topology->step == TOPOLOGY_QUEUE && topology->declare != DECLARE_ON)
 		return false;
@@ -528,8 +528,8 @@ static bool on_probe_refused(
 static bool is_answer_to_probe(const struct topology *topology, uint16_t code)
 {
 	return topology->is_probing && topology->sights[TOPOLOGY_QUEUE] != TOPOLOGY_MISSING &&
-	       (!topology->is_ordered || code == REPLY_ACCESS_REFUSED ||
-		       code == REPLY_PRECONDITION_FAILED);
+	       (!topology->is_ordered || code == CODE_ACCESS_REFUSED ||
+		       code == CODE_PRECONDITION_FAILED);
 }
 
 /* It does not exist. */
@@ -552,14 +552,14 @@ bool topology_closed(
 	if (is_answer_to_probe(topology, code))
 		return on_probe_refused(topology, code, reason, log);
 
-	if (topology->probe && topology->step == TOPOLOGY_QUEUE && code == REPLY_NOT_FOUND)
+	if (topology->probe && topology->step == TOPOLOGY_QUEUE && code == CODE_NOT_FOUND)
 		forget_queue(topology);
 	if (!to_be_made)
 		log_refusal(topology, code, reason, log);
 	if (to_be_made)
 		see(topology, TOPOLOGY_MISSING);
 	else if (!is_done(topology) && /* check it again, also if its declaration was refused */
-		 (code == REPLY_NOT_FOUND || topology->sights[topology->step] == TOPOLOGY_MISSING))
+		 (code == CODE_NOT_FOUND || topology->sights[topology->step] == TOPOLOGY_MISSING))
 		see(topology, TOPOLOGY_UNSEEN);
 	topology->step = TOPOLOGY_MAX;
 	return to_be_made;
@@ -568,7 +568,7 @@ bool topology_closed(
 bool topology_connection_closed(
 	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
 {
-	if (!topology->is_binding || code != REPLY_COMMAND_INVALID)
+	if (!topology->is_binding || code != CODE_COMMAND_INVALID)
 		return false;
 	log_binding_refusal(topology, code, reason, log);
 	topology->is_binding = false;

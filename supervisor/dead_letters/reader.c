@@ -86,8 +86,6 @@ static void synchronize(struct reader *r)
 /* How long to wait if no message comes and the queue reports none: it also reports none while it
  * reads large messages for us. */
 #define IDLE_EMPTY    (3 * MTIME_SECOND)
-#define NOT_FOUND     404
-#define NOT_ALLOWED   403
 #define PRINT(...)    console_problem(DEAD_LETTERS_COMMAND, __VA_ARGS__)
 #define QUEUE_ARGS(r) TEXT_ARGS((r)->what->queue)
 
@@ -284,7 +282,7 @@ static const char *why_missing(const struct dead_letters *what)
 
 static void on_channel_closed(struct reader *r, const struct amqp_event *event)
 {
-	bool is_missing = event->code == NOT_FOUND && r->state == READER_COUNTING;
+	bool is_missing = event->code == CODE_NOT_FOUND && r->state == READER_COUNTING;
 	if (r->state > READER_SYNCING) { /* all is done */
 		reader_over(r);
 		return;
@@ -294,9 +292,9 @@ static void on_channel_closed(struct reader *r, const struct amqp_event *event)
 	else
 		PRINT("the broker closed the channel: %u %s", (unsigned)event->code,
 			utf8_shown(event->text).text);
-	reader_fail(r, event->code == NOT_ALLOWED    ? EX_NOPERM
-		       : r->state == READER_COUNTING ? EX_UNAVAILABLE
-						     : EX_TEMPFAIL);
+	reader_fail(r, event->code == CODE_ACCESS_REFUSED ? EX_NOPERM
+		       : r->state == READER_COUNTING      ? EX_UNAVAILABLE
+							  : EX_TEMPFAIL);
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)

@@ -22,12 +22,6 @@
 #define INPUT_PER_TURN  (256 * 1024)
 #define OUTPUT_PER_TURN (1024 * 1024)
 
-/* Reply codes of AMQP 0-9-1, 1.2. */
-#define CODE_OK          200
-#define CODE_FORCED      320 /* an operator closed it, or the broker stops */
-#define CODE_REFUSED     403
-#define CODE_NOT_ALLOWED 530 /* the vhost: unknown, or not for this user */
-
 /* Shared by all connections: what was read is handled before the next read. */
 static uint8_t input[65536];
 
@@ -165,9 +159,9 @@ static void lose_connection(struct broker_link *link)
 	if (was_open) {
 		if (!was_closing)
 			start_limit(link);
-		link->handler.on_down(link->ctx, link->close_code != 0 &&
-							 link->close_code != CODE_OK &&
-							 link->close_code != CODE_FORCED);
+		link->handler.on_down(
+			link->ctx, link->close_code != 0 && link->close_code != CODE_SUCCESS &&
+					   link->close_code != CODE_CONNECTION_FORCED);
 	}
 	free_connection(link);
 	if (link->state == BROKER_LINK_WAITING)
@@ -212,7 +206,7 @@ static void fail_closed_by_broker(struct broker_link *link)
 	char details[sizeof link->close_text.text + 16];
 	snprintf(details, sizeof details, ": %u %s", (unsigned)link->close_code,
 		link->close_text.text);
-	if (link->state == BROKER_LINK_OPENING && link->close_code == CODE_REFUSED)
+	if (link->state == BROKER_LINK_OPENING && link->close_code == CODE_ACCESS_REFUSED)
 		fail_refused(link, "refused the login", details);
 	else if (link->state == BROKER_LINK_OPENING && link->close_code == CODE_NOT_ALLOWED)
 		fail_refused(link, "refused the virtual host to the login", details);
@@ -666,7 +660,7 @@ void broker_link_close(struct broker_link *link)
 	ev_timer_stop(link->loop, &link->limit);
 	switch (link->state) {
 	case BROKER_LINK_UP:
-		connection_close(link->connection, CODE_OK, "goodbye");
+		connection_close(link->connection, CODE_SUCCESS, "goodbye");
 		ev_timer_stop(link->loop, &link->pulse);
 		enter_state(link, BROKER_LINK_CLOSING, CLOSE_SPAN);
 		broker_link_flush(link);

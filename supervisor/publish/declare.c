@@ -21,10 +21,6 @@
 #define CHANNEL      1
 #define QUEUE_MAX    255
 
-#define CODE_COMMAND_INVALID 503
-#define CODE_NOT_ALLOWED     530
-#define CODE_NOT_IMPLEMENTED 540
-
 static const char help[] =
 	"usage: wpool declare [OPTION]... FILE [POOL]...\n"
 	"\n"

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <sysexits.h>
 
-#define NOT_FOUND 404 /* AMQP's reply code */
-
 static void sender_close(struct sender *s)
 {
 	if (!s->is_closing)
@@ -172,7 +170,7 @@ static void on_channel_closed(struct sender *s, const struct amqp_event *event)
 	}
 	/* There is no such exchange. The first message was refused, and the broker skipped what
 	 * came behind it; the verdict prints why. */
-	if (event->code == NOT_FOUND) {
+	if (event->code == CODE_NOT_FOUND) {
 		s->summary.refused++;
 		s->exit_code = EX_UNAVAILABLE;
 		sender_close(s);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define CLOSING_LIMIT MTIME_SECOND
-#define CODE_FORCED   320 /* an operator closed it, or the broker stops */
 
 static void on_opened(struct client_link *link)
 {
@@ -259,7 +258,7 @@ static void move_to_client(struct client_link *link)
 	sim_require(rc == RC_OK || rc == RC_CLOSED, "our side finds the broker's bytes %s",
 		rc_text(rc));
 	if (rc == RC_CLOSED)
-		link_cut(link, link->close_code && link->close_code != CODE_FORCED);
+		link_cut(link, link->close_code && link->close_code != CODE_CONNECTION_FORCED);
 }
 
 void link_move(struct client_link *link)

@@ -1,7 +1,5 @@
 #include "broker/backlog/backlog_probe.h"
 
-#define REPLY_PRECONDITION_FAILED 406
-
 static const struct backlog unknown = {.at = MTIME_NEVER};
 
 void backlog_probe_init(struct backlog_probe *probe, struct text queue)
@@ -70,7 +68,7 @@ static bool awaits(const struct backlog_probe *probe, enum backlog_request reque
  * type rabbit_quorum_queue", and for a stream "consumer prefetch count is not set for ...". */
 static enum queue_type type_of(uint16_t code, struct text reason)
 {
-	if (code != REPLY_PRECONDITION_FAILED)
+	if (code != CODE_PRECONDITION_FAILED)
 		return QUEUE_TYPE_UNKNOWN;
 	if (text_ends(reason, TEXT(" of queue type rabbit_classic_queue")))
 		return QUEUE_TYPE_CLASSIC;
@@ -120,7 +118,7 @@ bool backlog_probe_awaits_durability(const struct backlog_probe *probe)
  * queue any more, the argument is invalid. */
 static enum queue_durability durability_of(uint16_t code, struct text reason)
 {
-	if (code != REPLY_PRECONDITION_FAILED ||
+	if (code != CODE_PRECONDITION_FAILED ||
 		!text_starts(reason, TEXT("PRECONDITION_FAILED - inequivalent arg '")))
 		return QUEUE_DURABILITY_UNKNOWN;
 	return text_starts(reason, TEXT("PRECONDITION_FAILED - inequivalent arg 'durable'"))

@@ -302,7 +302,7 @@ static void refuse_declaration(void)
 {
 	struct amqp_event event = {.kind = AMQP_CHANNEL_CLOSED,
 		.channel = 1,
-		.code = REPLY_ACCESS_REFUSED,
+		.code = CODE_ACCESS_REFUSED,
 		.text = TEXT("ACCESS_REFUSED")};
 
 	publisher_on_event(publisher, &event, 0);
