@@ -1,14 +1,14 @@
 #include "broker/token_channel.h"
 
-#include "base/backoff.h"
 #include "base/utf8.h"
 #include "broker/confirm_channel.h"
+#include "broker/election_queue.h"
 #include "core/tasks/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Before a channel is opened again. Short: meanwhile none, or another one, is active. */
+/* Before the publish channel is opened again. */
 #define WAIT_FIRST (100 * MTIME_MS)
 #define WAIT_LAST  (5 * MTIME_SECOND)
 
@@ -18,7 +18,7 @@
 /* Of the consuming side. */
 enum token_channel_state {
 	OFFLINE, /* no connection, or it has no channel for us */
-	WAITING, /* until retry_at */
+	WAITING, /* until queue.retry_at */
 	OPENING,
 	DECLARING,
 	STARTING, /* basic.consume is sent */
@@ -33,13 +33,9 @@ struct token_channel {
 	void *io;
 	struct token *token; /* owned */
 
-	struct connection *connection; /* borrowed; NULL: offline */
+	struct election_queue queue; /* on the consuming connection */
 	enum token_channel_state state;
-	bool is_passive; /* the broker does not let us declare the queue */
 	bool has_logged_forged;
-	uint16_t logged_code; /* the code that was last logged as a warning */
-	struct backoff backoff;
-	mtime retry_at; /* MTIME_NEVER: no wait */
 
 	struct connection *publishes_by; /* borrowed; NULL: offline */
 	struct confirm_channel publish;
@@ -73,14 +69,14 @@ static void do_ack(void *io, uint64_t tag)
 {
 	struct token_channel *tokens = io;
 
-	channel_ack(tokens->connection, tokens->config->channel, tag, false);
+	channel_ack(tokens->queue.connection, tokens->config->channel, tag, false);
 }
 
 static void do_requeue(void *io, uint64_t tag)
 {
 	struct token_channel *tokens = io;
 
-	channel_nack(tokens->connection, tokens->config->channel, tag);
+	channel_nack(tokens->queue.connection, tokens->config->channel, tag);
 }
 
 static void do_held(void *io, const struct token_grant *grant)
@@ -166,8 +162,17 @@ struct token_channel *token_channel_new(const struct token_channel_config *confi
 	tokens->log = log;
 	tokens->handler = handler;
 	tokens->io = io;
-	tokens->retry_at = tokens->publish_retry_at = MTIME_NEVER;
-	backoff_init(&tokens->backoff, WAIT_FIRST, WAIT_LAST, config->seed);
+	tokens->queue = (struct election_queue){
+		.log = log,
+		.name = config->queue,
+		.without = "standing by",
+		.page = "docs/ordering.md",
+		/* The largest that 3.10 and 4 both take: -1 drops at the first return on 3.10. */
+		.own = {"x-delivery-limit", NULL, INT32_MAX},
+		.channel = config->channel,
+	};
+	election_queue_init(&tokens->queue, config->seed);
+	tokens->publish_retry_at = MTIME_NEVER;
 	backoff_init(&tokens->publish_backoff, WAIT_FIRST, WAIT_LAST, ~config->seed);
 	buf_init(&tokens->scratch, SCRATCH_MAX);
 	tokens->token = token_new(&config->token, &effects, tokens);
@@ -204,9 +209,9 @@ static void end_if_left(struct token_channel *tokens)
 	if (!has_token_left(tokens) || tokens->state == ENDED)
 		return;
 	tokens->state = ENDED;
-	tokens->retry_at = tokens->publish_retry_at = MTIME_NEVER;
-	if (tokens->connection)
-		channel_close(tokens->connection, tokens->config->channel);
+	tokens->queue.retry_at = tokens->publish_retry_at = MTIME_NEVER;
+	if (tokens->queue.connection)
+		channel_close(tokens->queue.connection, tokens->config->channel);
 	if (tokens->publishes_by)
 		channel_close(tokens->publishes_by, tokens->publish_channel);
 }
@@ -214,13 +219,12 @@ static void end_if_left(struct token_channel *tokens)
 static void open_channel(struct token_channel *tokens)
 {
 	tokens->state = OPENING;
-	tokens->retry_at = MTIME_NEVER;
-	channel_open(tokens->connection, tokens->config->channel);
+	election_queue_open(&tokens->queue);
 }
 
 void token_channel_up(struct token_channel *tokens, struct connection *connection)
 {
-	tokens->connection = connection;
+	tokens->queue.connection = connection;
 	if (tokens->state == ENDED)
 		return;
 	if (tokens->config->channel > connection_channel_max(connection))
@@ -234,106 +238,59 @@ void token_channel_up(struct token_channel *tokens, struct connection *connectio
 
 void token_channel_down(struct token_channel *tokens)
 {
-	tokens->connection = NULL;
-	tokens->retry_at = MTIME_NEVER;
+	tokens->queue.connection = NULL;
+	tokens->queue.retry_at = MTIME_NEVER;
 	if (tokens->state != ENDED)
 		tokens->state = OFFLINE;
 	token_down(tokens->token);
 }
 
-static void wait_and_retry(struct token_channel *tokens, mtime wait, mtime now)
+static void wait_and_retry(struct token_channel *tokens, mtime now)
 {
 	tokens->state = WAITING;
-	tokens->retry_at = mtime_after(now, wait);
+	election_queue_wait(&tokens->queue, now);
 	token_down(tokens->token);
 }
 
 static void declare(struct token_channel *tokens)
 {
-	const struct amqp_argument arguments[] = {
-		{"x-queue-type", "quorum", 0},
-		{"x-single-active-consumer", amqp_true, 0},
-		/* The largest that 3.10 and 4 both take: -1 drops at the first return on 3.10. */
-		{"x-delivery-limit", NULL, INT32_MAX},
-	};
-	const struct amqp_queue queue = {.name = tokens->config->queue,
-		.passive = tokens->is_passive,
-		.durable = true,
-		.arguments = arguments,
-		.argument_count = sizeof arguments / sizeof *arguments};
-
 	tokens->state = DECLARING;
-	channel_declare_queue(tokens->connection, tokens->config->channel, &queue);
+	election_queue_declare(&tokens->queue);
 }
 
 static void consume(struct token_channel *tokens)
 {
 	tokens->state = STARTING;
-	channel_qos(tokens->connection, tokens->config->channel, TOKEN_PREFETCH);
-	channel_consume(tokens->connection, tokens->config->channel, tokens->config->queue,
+	channel_qos(tokens->queue.connection, tokens->config->channel, TOKEN_PREFETCH);
+	channel_consume(tokens->queue.connection, tokens->config->channel, tokens->config->queue,
 		CONSUMER_TAG, false);
-}
-
-static void log_close(struct token_channel *tokens, const struct amqp_event *event)
-{
-	enum log_level level = event->code == tokens->logged_code ? LOG_DEBUG : LOG_WARN;
-
-	tokens->logged_code = event->code;
-	if (event->code == CODE_NOT_FOUND)
-		channel_log_line(tokens->log, level,
-			"queue \"%.*s\" does not exist, and the broker does not let us declare it: "
-			"standing by (declare it as in docs/ordering.md, or give the user the "
-			"right to configure it)",
-			TEXT_ARGS(tokens->config->queue));
-	else if (event->code == CODE_PRECONDITION_FAILED && tokens->state == DECLARING)
-		channel_log_line(tokens->log, level,
-			"queue \"%.*s\" is no quorum queue with a single active consumer (%s): "
-			"standing by (delete it, and it is declared as it must be)",
-			TEXT_ARGS(tokens->config->queue), utf8_shown(event->text).text);
-	else
-		channel_log_line(tokens->log, level,
-			"the broker closed the channel of queue \"%.*s\" (%u %s); reopening it",
-			TEXT_ARGS(tokens->config->queue), event->code,
-			utf8_shown(event->text).text);
 }
 
 static void on_closed(struct token_channel *tokens, const struct amqp_event *event, mtime now)
 {
-	bool may_be_there = event->code == CODE_ACCESS_REFUSED && !tokens->is_passive &&
-			    tokens->state == DECLARING;
-
 	if (tokens->state == ENDED)
 		return;
-	tokens->is_passive = may_be_there;
-	if (may_be_there) {
+	if (election_queue_on_closed(&tokens->queue, event, tokens->state == DECLARING))
 		open_channel(tokens);
-		return;
-	}
-	log_close(tokens, event);
-	wait_and_retry(tokens, backoff_next(&tokens->backoff), now);
+	else
+		wait_and_retry(tokens, now);
 }
 
 /* A supervisor takes the token over when its consumer was the next one. */
 static void on_consuming(struct token_channel *tokens, mtime now)
 {
 	tokens->state = CONSUMING;
-	tokens->logged_code = 0;
 	tokens->has_logged_forged = false;
-	backoff_reset(&tokens->backoff);
+	election_queue_works(&tokens->queue);
 	channel_log_line(tokens->log, LOG_INFO, "waiting for the token of queue \"%.*s\"",
 		TEXT_ARGS(tokens->config->queue));
 	token_up(tokens->token, now);
 }
 
-/* By the broker: the queue was deleted, or its node is gone. */
 static void on_cancelled(struct token_channel *tokens, mtime now)
 {
-	channel_log_line(tokens->log, LOG_WARN,
-		"the broker cancelled the consumer of queue \"%.*s\" (deleted, or its node is "
-		"gone); consuming it again",
-		TEXT_ARGS(tokens->config->queue));
-	channel_close(tokens->connection, tokens->config->channel);
-	wait_and_retry(tokens, backoff_next(&tokens->backoff), now);
+	election_queue_on_cancelled(&tokens->queue);
+	wait_and_retry(tokens, now);
 }
 
 static void on_delivery(struct token_channel *tokens, const struct amqp_event *event, mtime now)
@@ -502,15 +459,15 @@ void token_channel_leave(struct token_channel *tokens, mtime now)
 bool token_channel_has_left(const struct token_channel *tokens)
 {
 	return tokens->state == ENDED &&
-	       (!tokens->connection ||
-		       channel_is_closed(tokens->connection, tokens->config->channel)) &&
+	       (!tokens->queue.connection ||
+		       channel_is_closed(tokens->queue.connection, tokens->config->channel)) &&
 	       (!tokens->publishes_by ||
 		       channel_is_closed(tokens->publishes_by, tokens->publish_channel));
 }
 
 mtime token_channel_deadline(const struct token_channel *tokens)
 {
-	mtime deadline = mtime_min(tokens->retry_at, tokens->publish_retry_at);
+	mtime deadline = mtime_min(tokens->queue.retry_at, tokens->publish_retry_at);
 
 	return mtime_min(deadline, token_deadline(tokens->token));
 }
@@ -518,7 +475,7 @@ mtime token_channel_deadline(const struct token_channel *tokens)
 void token_channel_tick(struct token_channel *tokens, mtime now)
 {
 	token_tick(tokens->token, now);
-	if (now >= tokens->retry_at)
+	if (now >= tokens->queue.retry_at)
 		open_channel(tokens);
 	if (now >= tokens->publish_retry_at) {
 		if (tokens->has_failed)

@@ -1,19 +1,14 @@
 #include "broker/throttle/throttle_channel.h"
 
 #include "amqp/properties.h"
-#include "base/backoff.h"
 #include "base/utf8.h"
+#include "broker/election_queue.h"
 #include "broker/throttle/throttle_message.h"
 #include "message/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Before the channel is opened again. */
-#define WAIT_FIRST (100 * MTIME_MS)
-#define WAIT_LAST  (5 * MTIME_SECOND)
-
-/* The broker deletes a queue that nobody consumes for so long: it has no state. */
 #define UNUSED_MS ((int64_t)24 * 60 * 60 * 1000)
 
 #define ANSWERS_TAG  TEXT("wpool-answers")
@@ -24,7 +19,7 @@
 
 enum throttle_channel_state {
 	OFFLINE,
-	WAITING, /* until retry_at */
+	WAITING, /* until queue.retry_at */
 	OPENING,
 	STARTING_ANSWERS,
 	DECLARING,
@@ -36,18 +31,16 @@ enum throttle_channel_state {
 	ENDED,
 };
 
+/* The broker deletes a queue that nobody consumes for so long: it has no state. */
+static const struct amqp_argument expires = {"x-expires", NULL, UNUSED_MS};
+
 struct throttle_channel {
 	struct member *member;         /* borrowed */
 	const struct channel_log *log; /* borrowed */
-	char queue[256];
-	struct connection *connection; /* borrowed; NULL: offline */
-	uint16_t number;
+	char name[256];                /* of the queue */
+	struct election_queue queue;   /* of requests */
 	enum throttle_channel_state state;
-	bool is_passive; /* the broker does not let us declare the queue */
 	bool has_logged_forged;
-	uint16_t logged_code; /* that was last logged as a warning */
-	struct backoff backoff;
-	mtime retry_at;      /* MTIME_NEVER: no wait */
 	mtime leave_by;      /* MTIME_NEVER: it does not leave */
 	uint64_t leaver;     /* a leader that leaves; 0: none, or it has handed over */
 	mtime take_asked_at; /* it was asked what it knows */
@@ -65,10 +58,17 @@ struct throttle_channel *throttle_channel_new(
 		return NULL;
 	channel->member = member;
 	channel->log = log;
-	channel->retry_at = channel->leave_by = MTIME_NEVER;
-	snprintf(channel->queue, sizeof channel->queue, THROTTLE_QUEUE_PREFIX "%.*s",
-		TEXT_ARGS(name));
-	backoff_init(&channel->backoff, WAIT_FIRST, WAIT_LAST, seed);
+	channel->leave_by = MTIME_NEVER;
+	snprintf(
+		channel->name, sizeof channel->name, THROTTLE_QUEUE_PREFIX "%.*s", TEXT_ARGS(name));
+	channel->queue = (struct election_queue){
+		.log = log,
+		.name = text_from(channel->name),
+		.without = "no task starts",
+		.page = "docs/throttles.md",
+		.own = expires,
+	};
+	election_queue_init(&channel->queue, seed);
 	buf_init(&channel->scratch, SCRATCH_MAX);
 	return channel;
 }
@@ -77,8 +77,8 @@ void throttle_channel_free(struct throttle_channel *channel)
 {
 	if (!channel)
 		return;
-	if (channel->connection)
-		channel_close(channel->connection, channel->number);
+	if (channel->queue.connection)
+		channel_close(channel->queue.connection, channel->queue.channel);
 	buf_release(&channel->scratch);
 	free(channel);
 }
@@ -87,7 +87,7 @@ static void publish(
 	struct throttle_channel *channel, enum rc rc, const struct amqp_publish *message)
 {
 	if (rc == RC_OK)
-		channel_publish(channel->connection, channel->number, message);
+		channel_publish(channel->queue.connection, channel->queue.channel, message);
 }
 
 /* ---------- the channel ---------- */
@@ -95,15 +95,14 @@ static void publish(
 static void open_channel(struct throttle_channel *channel)
 {
 	channel->state = OPENING;
-	channel->retry_at = MTIME_NEVER;
-	channel_open(channel->connection, channel->number);
+	election_queue_open(&channel->queue);
 }
 
 void throttle_channel_up(
 	struct throttle_channel *channel, struct connection *connection, uint16_t number)
 {
-	channel->connection = connection;
-	channel->number = number;
+	channel->queue.connection = connection;
+	channel->queue.channel = number;
 	if (channel->state != ENDED)
 		open_channel(channel);
 }
@@ -112,26 +111,26 @@ void throttle_channel_down(struct throttle_channel *channel)
 {
 	bool leaves = channel->leave_by != MTIME_NEVER || channel->state == ENDED;
 
-	channel->connection = NULL;
+	channel->queue.connection = NULL;
 	channel->state = leaves ? ENDED : OFFLINE;
 	channel->leave_by = MTIME_NEVER;
-	channel->retry_at = MTIME_NEVER;
+	channel->queue.retry_at = MTIME_NEVER;
 	member_down(channel->member);
 }
 
 static void end(struct throttle_channel *channel)
 {
 	channel->state = ENDED;
-	channel->retry_at = channel->leave_by = MTIME_NEVER;
+	channel->queue.retry_at = channel->leave_by = MTIME_NEVER;
 	member_down(channel->member);
-	if (channel->connection)
-		channel_close(channel->connection, channel->number);
+	if (channel->queue.connection)
+		channel_close(channel->queue.connection, channel->queue.channel);
 }
 
 static void wait_and_retry(struct throttle_channel *channel, mtime now)
 {
 	channel->state = WAITING;
-	channel->retry_at = mtime_after(now, backoff_next(&channel->backoff));
+	election_queue_wait(&channel->queue, now);
 	member_down(channel->member);
 }
 
@@ -139,81 +138,34 @@ static void consume(struct throttle_channel *channel, enum throttle_channel_stat
 	struct text queue, struct text tag)
 {
 	channel->state = state;
-	channel_consume(channel->connection, channel->number, queue, tag, true);
+	channel_consume(channel->queue.connection, channel->queue.channel, queue, tag, true);
 }
 
 void throttle_queue_declare(
 	struct connection *connection, uint16_t channel, struct text queue, bool passive)
 {
-	const struct amqp_argument arguments[] = {
-		{"x-queue-type", "quorum", 0},
-		{"x-single-active-consumer", amqp_true, 0},
-		{"x-expires", NULL, UNUSED_MS},
-	};
-
-	channel_declare_queue(connection, channel,
-		&(struct amqp_queue){.name = queue,
-			.passive = passive,
-			.durable = true,
-			.arguments = arguments,
-			.argument_count = sizeof arguments / sizeof *arguments});
+	election_queue_declare_on(connection, channel, queue, &expires, passive);
 }
 
 static void declare(struct throttle_channel *channel)
 {
 	channel->state = DECLARING;
-	throttle_queue_declare(channel->connection, channel->number, text_from(channel->queue),
-		channel->is_passive);
-}
-
-static void log_close(struct throttle_channel *channel, const struct amqp_event *event)
-{
-	enum log_level level = event->code == channel->logged_code ? LOG_DEBUG : LOG_WARN;
-
-	channel->logged_code = event->code;
-	if (event->code == CODE_NOT_FOUND && channel->state == DECLARING)
-		channel_log_line(channel->log, level,
-			"queue \"%s\" does not exist, and the broker does not let us declare it: "
-			"no task starts (declare it as in docs/throttles.md, or give the user the "
-			"right to configure it)",
-			channel->queue);
-	else if (event->code == CODE_PRECONDITION_FAILED && channel->state == DECLARING)
-		channel_log_line(channel->log, level,
-			"queue \"%s\" is no quorum queue with a single active consumer (%s): no "
-			"task starts (delete it, and it is declared as it must be)",
-			channel->queue, utf8_shown(event->text).text);
-	else
-		channel_log_line(channel->log, level,
-			"the broker closed the channel of queue \"%s\" (%u %s); reopening it",
-			channel->queue, event->code, utf8_shown(event->text).text);
+	election_queue_declare(&channel->queue);
 }
 
 static void on_closed(struct throttle_channel *channel, const struct amqp_event *event, mtime now)
 {
-	bool may_be_there = event->code == CODE_ACCESS_REFUSED && !channel->is_passive &&
-			    channel->state == DECLARING;
-
-	if (channel->leave_by != MTIME_NEVER) {
+	if (channel->leave_by != MTIME_NEVER)
 		end(channel);
-		return;
-	}
-	channel->is_passive = may_be_there;
-	if (may_be_there) {
+	else if (election_queue_on_closed(&channel->queue, event, channel->state == DECLARING))
 		open_channel(channel);
-		return;
-	}
-	log_close(channel, event);
-	wait_and_retry(channel, now);
+	else
+		wait_and_retry(channel, now);
 }
 
-/* By the broker: the queue was deleted, or its node is gone. */
 static void on_cancelled(struct throttle_channel *channel, mtime now)
 {
-	channel_log_line(channel->log, LOG_WARN,
-		"the broker cancelled the consumer of queue \"%s\" (deleted, or its node is gone); "
-		"consuming it again",
-		channel->queue);
-	channel_close(channel->connection, channel->number);
+	election_queue_on_cancelled(&channel->queue);
 	if (channel->leave_by != MTIME_NEVER)
 		end(channel);
 	else
@@ -223,22 +175,21 @@ static void on_cancelled(struct throttle_channel *channel, mtime now)
 /* It may not have the right to publish, which only a request shows. */
 static void on_consuming(struct throttle_channel *channel)
 {
-	enum log_level level = channel->logged_code == CODE_ACCESS_REFUSED ? LOG_DEBUG : LOG_INFO;
+	enum log_level level =
+		channel->queue.logged_code == CODE_ACCESS_REFUSED ? LOG_DEBUG : LOG_INFO;
 
 	channel->state = CONSUMING;
-	channel_log_line(
-		channel->log, level, "asks for its starts in queue \"%s\"", channel->queue);
+	channel_log_line(channel->log, level, "asks for its starts in queue \"%s\"", channel->name);
 	member_up(channel->member);
 }
 
 /* Now all that it needs has worked. */
 static void on_answered(struct throttle_channel *channel)
 {
-	backoff_reset(&channel->backoff);
-	if (channel->logged_code == CODE_ACCESS_REFUSED)
+	if (channel->queue.logged_code == CODE_ACCESS_REFUSED)
 		channel_log_line(channel->log, LOG_INFO,
-			"asks for its starts in queue \"%s\" again", channel->queue);
-	channel->logged_code = 0;
+			"asks for its starts in queue \"%s\" again", channel->name);
+	election_queue_works(&channel->queue);
 }
 
 static void on_consume_ok(struct throttle_channel *channel)
@@ -256,7 +207,7 @@ static void log_forged(struct throttle_channel *channel, const char *what, const
 	channel_log_line(channel->log, channel->has_logged_forged ? LOG_DEBUG : LOG_ERROR,
 		"a message in queue \"%s\" is no %s (%s); dropping it (only supervisors that use "
 		"this throttle may publish there; logged once)",
-		channel->queue, what, why);
+		channel->name, what, why);
 	channel->has_logged_forged = true;
 }
 
@@ -319,7 +270,7 @@ void throttle_channel_leave(struct throttle_channel *channel, mtime now)
 	}
 	channel->state = CANCELLING;
 	channel->leave_by = now + LEAVE_MAX;
-	channel_cancel(channel->connection, channel->number, REQUESTS_TAG);
+	channel_cancel(channel->queue.connection, channel->queue.channel, REQUESTS_TAG);
 }
 
 bool throttle_channel_has_left(const struct throttle_channel *channel)
@@ -330,12 +281,12 @@ bool throttle_channel_has_left(const struct throttle_channel *channel)
 /* The next one is elected by now. */
 static void on_cancel_ok(struct throttle_channel *channel)
 {
-	const struct amqp_queue queue = {.name = text_from(channel->queue), .passive = true};
+	const struct amqp_queue queue = {.name = channel->queue.name, .passive = true};
 
 	if (channel->state != CANCELLING)
 		return;
 	channel->state = COUNTING;
-	channel_declare_queue(channel->connection, channel->number, &queue);
+	channel_declare_queue(channel->queue.connection, channel->queue.channel, &queue);
 }
 
 static void announce_end(struct throttle_channel *channel, uint32_t others)
@@ -348,8 +299,8 @@ static void announce_end(struct throttle_channel *channel, uint32_t others)
 	}
 	channel->state = HANDING_OVER;
 	publish(channel,
-		throttle_leave_write(member_id(channel->member), LEAVE_MAX,
-			text_from(channel->queue), &channel->scratch, &message),
+		throttle_leave_write(member_id(channel->member), LEAVE_MAX, channel->queue.name,
+			&channel->scratch, &message),
 		&message);
 }
 
@@ -452,7 +403,7 @@ static void on_declared(struct throttle_channel *channel, const struct amqp_even
 	if (channel->state == COUNTING)
 		announce_end(channel, event->consumers);
 	else
-		consume(channel, STARTING_REQUESTS, text_from(channel->queue), REQUESTS_TAG);
+		consume(channel, STARTING_REQUESTS, channel->queue.name, REQUESTS_TAG);
 }
 
 void throttle_channel_on_event(
@@ -495,7 +446,7 @@ void throttle_channel_on_event(
 
 mtime throttle_channel_deadline(const struct throttle_channel *channel, bool may_ask)
 {
-	mtime own = mtime_min(channel->retry_at, channel->leave_by);
+	mtime own = mtime_min(channel->queue.retry_at, channel->leave_by);
 
 	may_ask = may_ask && channel->state == CONSUMING;
 	return may_ask ? mtime_min(own, member_deadline(channel->member)) : own;
@@ -508,13 +459,13 @@ void throttle_channel_tick(struct throttle_channel *channel, bool may_ask, mtime
 
 	if (now >= channel->leave_by)
 		end(channel);
-	if (now >= channel->retry_at)
+	if (now >= channel->queue.retry_at)
 		open_channel(channel);
 	if (may_ask && channel->state == CONSUMING)
 		request = member_request(channel->member, now);
 	if (request)
 		publish(channel,
 			throttle_request_write(
-				request, text_from(channel->queue), &channel->scratch, &message),
+				request, channel->queue.name, &channel->scratch, &message),
 			&message);
 }

@@ -1,0 +1,101 @@
+#include "broker/election_queue.h"
+
+#include "base/utf8.h"
+
+/* Before the channel is opened again. Short: meanwhile none, or another one, is active. */
+#define WAIT_FIRST (100 * MTIME_MS)
+#define WAIT_LAST  (5 * MTIME_SECOND)
+
+void election_queue_init(struct election_queue *queue, uint32_t seed)
+{
+	queue->connection = NULL;
+	queue->is_passive = false;
+	queue->logged_code = 0;
+	queue->retry_at = MTIME_NEVER;
+	backoff_init(&queue->backoff, WAIT_FIRST, WAIT_LAST, seed);
+}
+
+void election_queue_open(struct election_queue *queue)
+{
+	queue->retry_at = MTIME_NEVER;
+	channel_open(queue->connection, queue->channel);
+}
+
+void election_queue_declare_on(struct connection *connection, uint16_t channel, struct text name,
+	const struct amqp_argument *own, bool is_passive)
+{
+	const struct amqp_argument arguments[] = {
+		{"x-queue-type", "quorum", 0},
+		{"x-single-active-consumer", amqp_true, 0},
+		*own,
+	};
+
+	channel_declare_queue(connection, channel,
+		&(struct amqp_queue){.name = name,
+			.passive = is_passive,
+			.durable = true,
+			.arguments = arguments,
+			.argument_count = sizeof arguments / sizeof *arguments});
+}
+
+void election_queue_declare(const struct election_queue *queue)
+{
+	election_queue_declare_on(
+		queue->connection, queue->channel, queue->name, &queue->own, queue->is_passive);
+}
+
+void election_queue_wait(struct election_queue *queue, mtime now)
+{
+	queue->retry_at = mtime_after(now, backoff_next(&queue->backoff));
+}
+
+void election_queue_works(struct election_queue *queue)
+{
+	queue->logged_code = 0;
+	backoff_reset(&queue->backoff);
+}
+
+/* Each reason once. */
+static void log_close(
+	struct election_queue *queue, const struct amqp_event *event, bool is_declaring)
+{
+	enum log_level level = event->code == queue->logged_code ? LOG_DEBUG : LOG_WARN;
+
+	queue->logged_code = event->code;
+	if (event->code == CODE_NOT_FOUND && is_declaring)
+		channel_log_line(queue->log, level,
+			"queue \"%.*s\" does not exist, and the broker does not let us declare it: "
+			"%s (declare it as in %s, or give the user the right to configure it)",
+			TEXT_ARGS(queue->name), queue->without, queue->page);
+	else if (event->code == CODE_PRECONDITION_FAILED && is_declaring)
+		channel_log_line(queue->log, level,
+			"queue \"%.*s\" is no quorum queue with a single active consumer (%s): %s "
+			"(delete it, and it is declared as it must be)",
+			TEXT_ARGS(queue->name), utf8_shown(event->text).text, queue->without);
+	else
+		channel_log_line(queue->log, level,
+			"the broker closed the channel of queue \"%.*s\" (%u %s); reopening it",
+			TEXT_ARGS(queue->name), event->code, utf8_shown(event->text).text);
+}
+
+bool election_queue_on_closed(
+	struct election_queue *queue, const struct amqp_event *event, bool is_declaring)
+{
+	bool may_be_there =
+		event->code == CODE_ACCESS_REFUSED && !queue->is_passive && is_declaring;
+
+	queue->is_passive = may_be_there;
+	if (!may_be_there)
+		log_close(queue, event, is_declaring);
+	return may_be_there;
+}
+
+/* The queue was deleted, or its node is gone. */
+void election_queue_on_cancelled(struct election_queue *queue)
+{
+	channel_log_line(queue->log, LOG_WARN,
+		"the broker cancelled the consumer of queue \"%.*s\" (deleted, or its node is "
+		"gone); consuming it again",
+		TEXT_ARGS(queue->name));
+	channel_close(queue->connection, queue->channel);
+}
