@@ -47,8 +47,8 @@ static void add_shared_figures(struct throttle_view *view, mtime now)
 	facts = member_facts(member, now);
 	view->requests = (int64_t)facts.grants.requests;
 	view->requested = (int64_t)facts.grants.requested;
-	view->granted = (int64_t)facts.grants.received;
-	view->unused = (int64_t)facts.grants.expired;
+	view->granted = (int64_t)facts.grants.granted;
+	view->unused = (int64_t)facts.grants.unused;
 	view->late = (int64_t)facts.grants.late;
 	leader = throttles_leader(view->named);
 	view->leader = throttle_leader_name(leader);

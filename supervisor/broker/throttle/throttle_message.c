@@ -57,10 +57,10 @@ struct layout {
 	struct rows rows[ROWS_MAX];
 };
 
-static const struct field returned_fields[] = {
-	FIELD(struct returned, key, "a returned key", 0, UINT64_MAX),
-	FIELD(struct returned, stamp, "a returned key's stamp", 0, THROTTLE_STAMP_MAX),
-	FIELD(struct returned, starts, "a returned key's starts", 0, THROTTLE_LIMIT_MAX),
+static const struct field unused_fields[] = {
+	FIELD(struct unused, key, "an unused key", 0, UINT64_MAX),
+	FIELD(struct unused, stamp, "an unused key's stamp", 0, THROTTLE_STAMP_MAX),
+	FIELD(struct unused, starts, "an unused key's starts", 0, THROTTLE_LIMIT_MAX),
 };
 
 static const struct field wanted_fields[] = {
@@ -87,14 +87,14 @@ static const struct field request_fields[] = {
 	FIELD(struct throttle_request, lease, "its lease", 1, LEASE_MAX),
 	FIELDS_OF_FIGURES(struct throttle_request),
 	FIELD(struct throttle_request, leader, "its leader", 0, UINT64_MAX),
-	FIELD(struct throttle_request, returned_count, "its count of returned keys", 0,
+	FIELD(struct throttle_request, unused_count, "its count of unused keys", 0,
 		REQUEST_KEYS_MAX),
 	FIELD(struct throttle_request, count, "its count of keys", 0, REQUEST_KEYS_MAX),
 };
 
 static const struct layout request_layout = {THROTTLE_REQUEST, "it is no request",
 	FIELDS(request_fields), 2,
-	{ROWS(struct throttle_request, returned_count, returned, returned_fields),
+	{ROWS(struct throttle_request, unused_count, unused, unused_fields),
 		ROWS(struct throttle_request, count, keys, wanted_fields)}};
 
 static const struct field answer_fields[] = {

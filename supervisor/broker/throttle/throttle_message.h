@@ -4,7 +4,7 @@
  *
  * The body is one array of MessagePack, whose elements are integers of 0 or more, of any width:
  *
- *   request  1 0 member number lease version limit period leader R N R*(key stamp starts)
+ *   request  1 0 member number lease version limit period leader U N U*(key stamp starts)
  *            N*(key starts late)
  *   answer   1 1 leader member number version limit period stamp in_windows keys_known N
  *            N*(key starts wait is_unsure)
@@ -13,7 +13,7 @@
  *   handover 1 4 leader member version limit period sure_for N N*(key starts after)
  *
  * First come the version of this protocol and the kind. All others have the names of the structs'
- * members: version, limit and period are the figures, R is returned_count, N is count. Times are in
+ * members: version, limit and period are the figures, U is unused_count, N is count. Times are in
  * microseconds. is_unsure is 0 or 1. A leader that leaves puts `leave` into the queue, the next one
  * sends `take` to its reply_to, and gets the handover. The array ends with the last element, and
  * the body with the array. */

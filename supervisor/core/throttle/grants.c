@@ -54,8 +54,8 @@ struct grants {
 	struct link held;    /* grants of which some are left, in the order of their requests: with
 				equal leases, the first one to end first */
 	struct link charged; /* member_windows, in this turn */
-	struct returned returned[REQUEST_KEYS_MAX]; /* to be reported */
-	uint32_t returned_count;
+	struct unused unused[REQUEST_KEYS_MAX]; /* to be reported */
+	uint32_t unused_count;
 	uint64_t in_windows;
 	uint32_t keys_known;
 	uint64_t answered[ANSWERS_KEPT]; /* keys */
@@ -118,26 +118,28 @@ struct window *grants_window_new(void)
 void grants_forget(struct grants *grants, struct window *window)
 {
 	struct member_window *own = of(window);
-	grants->facts.expired += own->former.left + own->latest.left;
+	grants->facts.unused += own->former.left + own->latest.left;
 	list_remove(&own->former.held);
 	list_remove(&own->latest.held);
 	list_remove(&own->wanting);
 	list_remove(&own->charged);
 }
 
-/* Without this, keys that wait would forget each other, and none would be asked for. What refuses
- * then is not the limit. */
+/* Without this, keys that wait would forget each other, and none would be asked for. */
 mtime grants_keep_until(const struct throttle *throttle, const struct window *window, mtime now)
 {
-	struct grants *grants = throttle->grants;
+	const struct grants *grants = throttle->grants;
 	const struct member_window *own = CONTAINER_OF(window, const struct member_window, window);
 	bool is_asked = grants->is_open && own->asked_at == grants->sent_at;
 	bool is_held = own->latest.left > 0 && now < own->latest.ends;
 	bool is_charged = own->charges > 0 || own->late > 0;
-	if (!own->is_refused && !is_asked && !is_held && !is_charged)
-		return 0;
+	bool is_in_use = own->is_refused || is_asked || is_held || is_charged;
+	return is_in_use ? mtime_after(now, lease_of(throttle)) : 0;
+}
+
+void grants_refuse_key(struct grants *grants)
+{
 	grants->is_unsure = true;
-	return mtime_after(now, lease_of(throttle));
 }
 
 /* It is not answered. Late starts are reported again, as one too many does no harm. Its windows are
@@ -259,11 +261,11 @@ static struct grant *first_held(const struct grants *grants)
 /* More than there is space for count as used. */
 static void give_back_starts(struct grants *grants, uint64_t key, mtime stamp, uint32_t starts)
 {
-	bool is_known = stamp > 0 && grants->returned_count < REQUEST_KEYS_MAX;
+	bool is_known = stamp > 0 && grants->unused_count < REQUEST_KEYS_MAX;
 	if (starts > 0 && is_known)
-		grants->returned[grants->returned_count++] =
-			(struct returned){.key = key, .stamp = stamp, .starts = starts};
-	grants->facts.expired += starts;
+		grants->unused[grants->unused_count++] =
+			(struct unused){.key = key, .stamp = stamp, .starts = starts};
+	grants->facts.unused += starts;
 }
 
 static void give_back(struct grants *grants, struct grant *grant)
@@ -325,7 +327,7 @@ mtime grants_deadline(const struct throttle *throttle)
 	if (!list_is_empty(&grants->urgent))
 		return grants->sent_at + lease / ROUND_TRIPS;
 	mtime regular = grants->sent_at + lease / 4 * 3;
-	if (!list_is_empty(&grants->wanting) || grants->returned_count > 0)
+	if (!list_is_empty(&grants->wanting) || grants->unused_count > 0)
 		return regular;
 	const struct grant *first = first_held(grants);
 	mtime hears_at = grants->sent_at + ASK_EVERY;
@@ -351,10 +353,9 @@ static void fill_request(struct throttle *throttle, const struct shared_figures 
 	request->lease = lease_of(throttle);
 	request->figures = *figures;
 	request->leader = grants->facts.leader;
-	request->returned_count = grants->returned_count;
-	memcpy(request->returned, grants->returned,
-		grants->returned_count * sizeof *grants->returned);
-	grants->returned_count = 0;
+	request->unused_count = grants->unused_count;
+	memcpy(request->unused, grants->unused, grants->unused_count * sizeof *grants->unused);
+	grants->unused_count = 0;
 	request->count = 0;
 	ask_for_all(throttle, &grants->urgent, now);
 	ask_for_all(throttle, &grants->wanting, now);
@@ -430,7 +431,7 @@ static void change_leader(struct grants *grants, uint64_t leader)
 	if (grants->facts.leader == leader)
 		return;
 	grants->facts.leader = leader;
-	grants->returned_count = 0;
+	grants->unused_count = 0;
 	for (; link != &grants->held; link = link->next)
 		CONTAINER_OF(link, struct grant, held)->stamp = 0;
 }
@@ -480,7 +481,7 @@ bool grants_answer(struct throttle *throttle, const struct throttle_answer *answ
 	for (uint32_t i = 0; i < answer->count; i++) {
 		const struct granted *granted = &answer->keys[i];
 		struct window *window = window_find(throttle, granted->key);
-		grants->facts.received += granted->starts;
+		grants->facts.granted += granted->starts;
 		note_answer(grants, granted->key);
 		if (window)
 			take(throttle, answer, granted, of(window), now);

@@ -20,10 +20,10 @@ struct grants_facts {
 	mtime lease;    /* of the next request: four times the round trip */
 	mtime heard_at; /* the latest answer; MTIME_NEVER: there was none */
 	uint64_t leader;
-	uint64_t requested, received, expired; /* starts */
-	uint64_t late;                         /* that happened after their lease */
-	uint64_t requests;                     /* so many were sent */
-	uint32_t unanswered;                   /* requests in a row that were lost */
+	uint64_t requested, granted, unused; /* starts */
+	uint64_t late;                       /* that happened after their lease */
+	uint64_t requests;                   /* so many were sent */
+	uint32_t unanswered;                 /* requests in a row that were lost */
 };
 
 /* From the start on, the throttle is shared by the supervisors of this member's broker. It must
@@ -51,8 +51,10 @@ struct grants_facts grants_facts(const struct throttle *);
 
 struct window *grants_window_new(void);
 void grants_forget(struct grants *, struct window *);
-/* The window may be forgotten for another key: now, or not before then. */
+/* The window may be forgotten for another key: 0, now; else not before then. */
 mtime grants_keep_until(const struct throttle *, const struct window *, mtime now);
+/* No window may be forgotten for the key of a task: what refuses the task is not the limit. */
+void grants_refuse_key(struct grants *);
 /* As throttle_ask. */
 mtime grants_ask(struct throttle *, struct window *, mtime now);
 void grants_charge(struct grants *, struct window *, mtime now);

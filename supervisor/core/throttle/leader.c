@@ -204,9 +204,9 @@ void leader_inherit(
 
 static void take_back(struct leader *leader, const struct throttle_request *request)
 {
-	for (uint32_t i = 0; i < request->returned_count; i++) {
-		const struct returned *returned = &request->returned[i];
-		throttle_take_back(leader->rings, returned->key, returned->stamp, returned->starts);
+	for (uint32_t i = 0; i < request->unused_count; i++) {
+		const struct unused *unused = &request->unused[i];
+		throttle_take_back(leader->rings, unused->key, unused->stamp, unused->starts);
 	}
 }
 

@@ -33,12 +33,12 @@ struct throttle_request {
 	uint64_t number;               /* counts up from 1 */
 	mtime lease;                   /* at most LEASE_MAX */
 	struct shared_figures figures; /* those that the member knows */
-	uint32_t returned_count;
-	struct returned { /* granted and not used, nor will it be */
+	uint32_t unused_count;
+	struct unused { /* granted and not used, nor will it be */
 		uint64_t key;
 		mtime stamp; /* of the answer that granted them */
 		uint32_t starts;
-	} returned[REQUEST_KEYS_MAX];
+	} unused[REQUEST_KEYS_MAX];
 	uint64_t leader; /* that granted them */
 	uint32_t count;
 	struct wanted {

@@ -143,6 +143,8 @@ mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct wi
 	struct window *window = window_find(throttle, key);
 	if (!window) {
 		mtime space_at = make_space(throttle, now);
+		if (space_at > 0 && throttle->grants)
+			grants_refuse_key(throttle->grants);
 		if (space_at > 0)
 			return space_at;
 		window = window_open(throttle, key);

@@ -24,11 +24,11 @@ static void check_request(void)
 	check_figures(&request.figures);
 	FUZZ_REQUIRE(request.member > 0 && request.lease > 0 && request.lease <= LEASE_MAX);
 	FUZZ_REQUIRE(request.count <= REQUEST_KEYS_MAX);
-	FUZZ_REQUIRE(request.returned_count <= REQUEST_KEYS_MAX);
-	for (uint32_t i = 0; i < request.returned_count; i++)
-		FUZZ_REQUIRE(request.returned[i].stamp >= 0 &&
-			     request.returned[i].stamp <= THROTTLE_STAMP_MAX &&
-			     request.returned[i].starts <= THROTTLE_LIMIT_MAX);
+	FUZZ_REQUIRE(request.unused_count <= REQUEST_KEYS_MAX);
+	for (uint32_t i = 0; i < request.unused_count; i++)
+		FUZZ_REQUIRE(request.unused[i].stamp >= 0 &&
+			     request.unused[i].stamp <= THROTTLE_STAMP_MAX &&
+			     request.unused[i].starts <= THROTTLE_LIMIT_MAX);
 	for (uint32_t i = 0; i < request.count; i++)
 		FUZZ_REQUIRE(request.keys[i].starts <= THROTTLE_LIMIT_MAX &&
 			     request.keys[i].late <= THROTTLE_LIMIT_MAX);

@@ -22,12 +22,12 @@ static void expect_same_request(void)
 	ck_assert_int_eq(request_again.lease, request.lease);
 	expect_same_figures(&request_again.figures, &request.figures);
 	ck_assert_uint_eq(request_again.leader, request.leader);
-	ck_assert_uint_eq(request_again.returned_count, request.returned_count);
+	ck_assert_uint_eq(request_again.unused_count, request.unused_count);
 	ck_assert_uint_eq(request_again.count, request.count);
-	for (uint32_t i = 0; i < request.returned_count; i++) {
-		ck_assert_uint_eq(request_again.returned[i].key, request.returned[i].key);
-		ck_assert_int_eq(request_again.returned[i].stamp, request.returned[i].stamp);
-		ck_assert_uint_eq(request_again.returned[i].starts, request.returned[i].starts);
+	for (uint32_t i = 0; i < request.unused_count; i++) {
+		ck_assert_uint_eq(request_again.unused[i].key, request.unused[i].key);
+		ck_assert_int_eq(request_again.unused[i].stamp, request.unused[i].stamp);
+		ck_assert_uint_eq(request_again.unused[i].starts, request.unused[i].starts);
 	}
 	for (uint32_t i = 0; i < request.count; i++) {
 		ck_assert_uint_eq(request_again.keys[i].key, request.keys[i].key);
@@ -141,11 +141,11 @@ START_TEST(returned_keys_are_not_wanted_keys)
 
 	buf_init(&scratch, THROTTLE_MESSAGE_MAX);
 	fill_request(3, 1);
-	request.returned_count = 2;
+	request.unused_count = 2;
 	ck_assert_int_eq(throttle_request_write(&request, TEXT("q"), &scratch, &publish), RC_OK);
 	ck_assert_pstr_eq(throttle_request_read(publish.body, &request_again), NULL);
 	expect_same_request();
-	request.returned_count = 3;
+	request.unused_count = 3;
 	request.count = 0;
 	ck_assert_int_eq(throttle_request_write(&request, TEXT("q"), &scratch, &publish), RC_OK);
 	ck_assert_pstr_eq(throttle_request_read(publish.body, &request_again), NULL);
@@ -166,8 +166,8 @@ START_TEST(bytes_are_those_of_the_layout)
 		.lease = 4,
 		.figures = {.version = 5, .limit = 6, .period = 1000000},
 		.leader = 8,
-		.returned_count = 1,
-		.returned = {{.key = 9, .stamp = 10, .starts = 11}},
+		.unused_count = 1,
+		.unused = {{.key = 9, .stamp = 10, .starts = 11}},
 		.count = 1,
 		.keys = {{.key = 12, .starts = 13, .late = 14}}};
 	ck_assert_int_eq(throttle_request_write(&request, TEXT("q"), &scratch, &publish), RC_OK);

@@ -122,10 +122,10 @@ START_TEST(starts_of_a_key_that_is_not_known_go_back)
 {
 	grant(99, 3);
 	const struct throttle_request *request = send_request();
-	ck_assert_uint_eq(request->returned_count, 1);
-	ck_assert_uint_eq(request->returned[0].key, 99);
-	ck_assert_uint_eq(request->returned[0].starts, 3);
-	ck_assert_int_eq(request->returned[0].stamp, STAMP);
+	ck_assert_uint_eq(request->unused_count, 1);
+	ck_assert_uint_eq(request->unused[0].key, 99);
+	ck_assert_uint_eq(request->unused[0].starts, 3);
+	ck_assert_int_eq(request->unused[0].stamp, STAMP);
 }
 END_TEST
 
@@ -176,10 +176,10 @@ START_TEST(a_request_returns_starts_of_a_limited_number_of_keys)
 	ck_assert(!may_start(REQUEST_KEYS_MAX + 1));
 	grant(REQUEST_KEYS_MAX + 1, 1);
 	now += LEASE_MAX;
-	ck_assert_uint_eq(begin_answer()->returned_count, REQUEST_KEYS_MAX);
-	ck_assert_uint_eq(grants_facts(throttle).expired, REQUEST_KEYS_MAX + 1);
+	ck_assert_uint_eq(begin_answer()->unused_count, REQUEST_KEYS_MAX);
+	ck_assert_uint_eq(grants_facts(throttle).unused, REQUEST_KEYS_MAX + 1);
 	ck_assert(receive());
-	ck_assert_uint_eq(send_request()->returned_count, 0);
+	ck_assert_uint_eq(send_request()->unused_count, 0);
 }
 END_TEST
 

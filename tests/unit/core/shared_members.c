@@ -203,7 +203,7 @@ START_TEST(what_a_late_answer_grants_goes_back)
 	run_for(MTIME_SECOND);
 	member_on_answer(supervisors[1].member, &late, now); /* once */
 	now += PERIOD;
-	ck_assert_uint_eq(member_request(supervisors[1].member, now)->returned_count, 0);
+	ck_assert_uint_eq(member_request(supervisors[1].member, now)->unused_count, 0);
 }
 END_TEST
 

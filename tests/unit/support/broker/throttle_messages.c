@@ -22,10 +22,10 @@ void fill_request(uint32_t keys, int number)
 			.period = (const mtime[]){SHARED_PERIOD_MIN, MTIME_MINUTE,
 				SHARED_PERIOD_MAX}[number]},
 		.leader = any[number],
-		.returned_count = keys,
+		.unused_count = keys,
 		.count = keys};
 	for (uint32_t i = 0; i < keys; i++) {
-		request.returned[i] = (struct returned){.key = any[number] - (number ? i : 0),
+		request.unused[i] = (struct unused){.key = any[number] - (number ? i : 0),
 			.stamp = stamps[number],
 			.starts = starts[number]};
 		request.keys[i] = (struct wanted){.key = any[number] - (number ? i : 0),

@@ -50,7 +50,7 @@ struct shared_event {
 	struct shared_message *message; /* owned */
 };
 
-#define SHARED_RETURNED 64
+#define SHARED_UNUSED 64
 
 /* A request or an answer, with as many keys as a world has; or of an orderly change, where member
  * is who sends it. */
@@ -64,8 +64,8 @@ struct shared_message {
 	mtime lease, stamp;
 	struct shared_figures figures;
 	uint64_t in_windows;
-	uint32_t keys_known, returned_count, count;
-	struct returned returned[SHARED_RETURNED];
+	uint32_t keys_known, unused_count, count;
+	struct unused unused[SHARED_UNUSED];
 	struct wanted wanted[SHARED_KEYS];
 	struct granted granted[SHARED_KEYS];
 	mtime sure_for;

@@ -103,10 +103,9 @@ static void send_request(
 	message->lease = request->lease;
 	message->figures = request->figures;
 	message->count = request->count;
-	message->returned_count = (uint32_t)mtime_min(request->returned_count, SHARED_RETURNED);
+	message->unused_count = (uint32_t)mtime_min(request->unused_count, SHARED_UNUSED);
 	memcpy(message->wanted, request->keys, request->count * sizeof *request->keys);
-	memcpy(message->returned, request->returned,
-		message->returned_count * sizeof *request->returned);
+	memcpy(message->unused, request->unused, message->unused_count * sizeof *request->unused);
 	world->requests++;
 	world->members[from].requests++;
 	shared_send(world, from, REQUEST_AT_BROKER, message);
@@ -378,10 +377,9 @@ static void on_request(
 	request.lease = message->lease;
 	request.figures = message->figures;
 	request.count = message->count;
-	request.returned_count = message->returned_count;
+	request.unused_count = message->unused_count;
 	memcpy(request.keys, message->wanted, message->count * sizeof *message->wanted);
-	memcpy(request.returned, message->returned,
-		message->returned_count * sizeof *message->returned);
+	memcpy(request.unused, message->unused, message->unused_count * sizeof *message->unused);
 	for (uint32_t i = 0; i < request.count; i++)
 		world->late_heard += request.keys[i].late;
 	const struct throttle_answer *answer =
@@ -407,7 +405,7 @@ static void on_answer(
 {
 	static struct throttle_answer answer;
 	mtime now = shared_clock(world, member);
-	uint64_t before = grants_facts(member->throttle).received;
+	uint64_t before = grants_facts(member->throttle).granted;
 	answer.leader = message->leader;
 	answer.member = message->member;
 	answer.number = message->number;
@@ -418,7 +416,7 @@ static void on_answer(
 	answer.count = message->count;
 	memcpy(answer.keys, message->granted, message->count * sizeof *message->granted);
 	member_on_answer(member->member, &answer, now);
-	if (grants_facts(member->throttle).received != before)
+	if (grants_facts(member->throttle).granted != before)
 		copy_grants(member, message);
 }
 
