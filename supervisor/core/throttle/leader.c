@@ -20,14 +20,14 @@
 #define COUNT_EVERY      MTIME_SECOND
 
 struct leader {
-	struct throttle *rings; /* owned, in their own time; NULL: it has proved nothing */
+	struct throttle *rings; /* owned; NULL: it has proved nothing */
 	struct throttle_figures figures;
 	uint64_t hash_seed, member;
 	mtime proved_at;    /* when the own request that came back last was sent */
 	mtime proof_ends;   /* unless another one comes back before */
 	mtime requested_at; /* the first request without a proof; MTIME_NEVER: there is none */
 	mtime began_at;     /* when the rings were new, and what was before not known */
-	mtime latest;       /* the end of all that was granted, in the time of the rings */
+	mtime latest;       /* the end of all that was granted */
 	mtime counted_at;   /* when the starts in the windows were counted; 0: not yet */
 	struct throttle_answer answer;
 };
@@ -69,13 +69,6 @@ void leader_configure(struct leader *leader, const struct throttle_figures *figu
 		throttle_configure(leader->rings, figures);
 }
 
-/* No time of a ring is below 0, and a start that was handed over may be older than the clock of
- * this machine: the rings are ahead of it by the longest window. */
-static mtime ring_time(mtime at)
-{
-	return at + SHARED_PERIOD_MAX;
-}
-
 /* ---------- does it lead? ---------- */
 
 bool leader_is_leading(const struct leader *leader, mtime now)
@@ -85,7 +78,7 @@ bool leader_is_leading(const struct leader *leader, mtime now)
 
 bool leader_is_silent(const struct leader *leader, mtime now)
 {
-	return leader_is_leading(leader, now) && throttle_is_unsure(leader->rings, ring_time(now));
+	return leader_is_leading(leader, now) && throttle_is_unsure(leader->rings, now);
 }
 
 /* Another one that leads after a proof has granted nothing for so long. In the silence that is not
@@ -102,7 +95,7 @@ static enum rc start_rings(struct leader *leader, mtime missed_until)
 	struct throttle *rings = throttle_new(&leader->figures, leader->hash_seed);
 	if (!rings)
 		return RC_MEMORY;
-	throttle_missed(rings, ring_time(missed_until));
+	throttle_missed(rings, missed_until);
 	throttle_free(leader->rings);
 	leader->rings = rings;
 	leader->proof_ends = MTIME_NEVER;
@@ -112,6 +105,7 @@ static enum rc start_rings(struct leader *leader, mtime missed_until)
 
 enum rc leader_prove(struct leader *leader, mtime sent_at, mtime now)
 {
+	assert(now >= SHARED_PERIOD_MAX);
 	if (!leader_is_leading(leader, now)) {
 		if (start_rings(leader, now + LEASE_MAX) != RC_OK)
 			return RC_MEMORY;
@@ -151,7 +145,7 @@ static void write_starts(void *ctx, uint64_t key, uint32_t starts, mtime at)
 
 bool leader_hand_over(struct leader *leader, mtime now, struct throttle_handover *ret)
 {
-	struct writer writer = {.handover = ret, .begin = ring_time(now) - leader->figures.period};
+	struct writer writer = {.handover = ret, .begin = now - leader->figures.period};
 	bool is_sure =
 		leader_is_leading(leader, now) && throttle_knows_since(leader->rings, writer.begin);
 	ret->leader = leader->member;
@@ -176,7 +170,7 @@ static mtime inherited_proof(
 static void restore_starts(
 	struct leader *leader, const struct throttle_handover *handover, mtime now)
 {
-	mtime begin = ring_time(now) - handover->figures.period;
+	mtime begin = now - handover->figures.period;
 	for (uint32_t i = 0; i < handover->count; i++) {
 		const struct handed_starts *starts = &handover->of[i];
 		mtime at = mtime_after(begin, starts->after);
@@ -188,6 +182,7 @@ static void restore_starts(
 void leader_inherit(
 	struct leader *leader, const struct throttle_handover *handover, mtime asked_at, mtime now)
 {
+	assert(now >= SHARED_PERIOD_MAX);
 	mtime proof_ends = inherited_proof(leader, handover, asked_at);
 	bool leads_already = leader_is_leading(leader, now) && !leader_is_silent(leader, now);
 	if (leads_already || now >= proof_ends)
@@ -195,7 +190,7 @@ void leader_inherit(
 	if (start_rings(leader, now - handover->figures.period) != RC_OK)
 		return;
 	restore_starts(leader, handover, now);
-	leader->proved_at = mtime_max(proof_ends - leader->figures.period, 0);
+	leader->proved_at = proof_ends - leader->figures.period;
 	leader->proof_ends = proof_ends;
 	leader->requested_at = MTIME_NEVER;
 }
@@ -265,7 +260,7 @@ static uint32_t answer_key(struct leader *leader, const struct wanted *wanted, u
 bool leader_in_windows(const struct leader *leader, mtime now, uint64_t *ret)
 {
 	return leader_is_leading(leader, now) &&
-	       throttle_in_windows(leader->rings, ring_time(now), KEYS_COUNTED_MAX, ret);
+	       throttle_in_windows(leader->rings, now, KEYS_COUNTED_MAX, ret);
 }
 
 static void count_starts(struct leader *leader, mtime now)
@@ -292,7 +287,6 @@ struct throttle_answer *leader_answer(
 	struct leader *leader, const struct throttle_request *request, mtime now)
 {
 	struct throttle_answer *answer = &leader->answer;
-	mtime at = ring_time(now);
 	bool is_leading = leader_is_leading(leader, now);
 	assert(request->lease <= LEASE_MAX);
 	answer->leader = leader->member;
@@ -305,14 +299,14 @@ struct throttle_answer *leader_answer(
 	if (is_leading && request->leader == leader->member)
 		take_back(leader, request);
 	if (is_leading)
-		add_late(leader, request, at);
+		add_late(leader, request, now);
 	for (uint32_t i = 0; i < request->count; i++)
 		starts += answer_key(
-			leader, &request->keys[i], STARTS_A_REQUEST_MAX - starts, is_leading, at);
+			leader, &request->keys[i], STARTS_A_REQUEST_MAX - starts, is_leading, now);
 	if (now - leader->began_at < HANDOVER_WITHIN)
 		shorten_waits(answer, request->lease);
 	if (starts > 0) {
-		leader->latest = mtime_max(leader->latest, at + request->lease);
+		leader->latest = mtime_max(leader->latest, now + request->lease);
 		throttle_end_turn(leader->rings, leader->latest);
 		answer->stamp = leader->latest;
 	}

@@ -34,6 +34,9 @@
 
 struct leader;
 
+/* All times are SHARED_PERIOD_MAX or later: a start that is handed over may be older than the clock
+ * of this machine, and has a time above 0 all the same. */
+
 /* member: the number of this process. NULL: out of memory. */
 struct leader *leader_new(const struct throttle_figures *, uint64_t hash_seed, uint64_t member);
 void leader_free(struct leader *);

@@ -20,7 +20,7 @@ static void lead(uint32_t limit)
 		.leader = OTHER, .member = OWN, .figures = {.period = PERIOD}, .sure_for = PERIOD};
 	const struct throttle_figures figures = {
 		.limit = limit, .period = PERIOD, .max_keys = 2 * COUNTED_MAX};
-	now = MTIME_MINUTE;
+	now = SHARED_PERIOD_MAX;
 	leader = leader_new(&figures, 1, OWN);
 	ck_assert_ptr_nonnull(leader);
 	leader_inherit(leader, &handover, now, now);

@@ -36,7 +36,7 @@ static void stop(struct supervisor *supervisor)
 
 static void set_up(void)
 {
-	now = MTIME_MINUTE;
+	now = SHARED_PERIOD_MAX;
 }
 
 static void tear_down(void)

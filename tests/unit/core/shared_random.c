@@ -478,14 +478,15 @@ START_TEST(a_leader_that_lost_the_role_gets_it_back_by_no_longer_period)
 	struct throttle_figures figures = {.limit = 1, .period = MTIME_SECOND, .max_keys = 1};
 	struct leader *leader = leader_new(&figures, 1, 1);
 	ck_assert_ptr_nonnull(leader);
-	for (mtime now = 1; now < 3 * MTIME_SECOND; now += 100 * MTIME_MS)
+	mtime now = SHARED_PERIOD_MAX;
+	for (mtime end = now + 3 * MTIME_SECOND; now < end; now += 100 * MTIME_MS)
 		ck_assert_int_eq(leader_prove(leader, now, now), RC_OK);
-	ck_assert(leader_is_leading(leader, 3500 * MTIME_MS));
-	ck_assert(!leader_is_silent(leader, 3500 * MTIME_MS));
-	ck_assert(!leader_is_leading(leader, 4500 * MTIME_MS));
+	ck_assert(leader_is_leading(leader, now + 500 * MTIME_MS));
+	ck_assert(!leader_is_silent(leader, now + 500 * MTIME_MS));
+	ck_assert(!leader_is_leading(leader, now + 1500 * MTIME_MS));
 	figures.period = 10 * MTIME_SECOND;
 	leader_configure(leader, &figures);
-	ck_assert(!leader_is_leading(leader, 4500 * MTIME_MS));
+	ck_assert(!leader_is_leading(leader, now + 1500 * MTIME_MS));
 	leader_free(leader);
 }
 END_TEST

@@ -11,6 +11,10 @@
 #define PERIOD MTIME_SECOND
 #define KEYS   4
 
+/* Times of a leader, soon after the first that it may have, and of another machine. */
+#define EARLY (SHARED_PERIOD_MAX + MTIME_SECOND)
+#define LATER (SHARED_PERIOD_MAX + 60 * MTIME_SECOND)
+
 enum { OWN = 7, OTHER = 9 };
 
 /* Structs of this size are no variables of a function. */
@@ -212,7 +216,7 @@ static const struct way {
 	{0, 0, 0},
 	{3 * MTIME_SECOND, 0, 5 * MTIME_MS},
 	{3 * MTIME_SECOND, 5 * MTIME_MS, 5 * MTIME_MS},
-	{-1900 * MTIME_MS, 7 * MTIME_MS, 19 * MTIME_MS}, /* it is younger than the window */
+	{-2400 * MTIME_MS, 7 * MTIME_MS, 19 * MTIME_MS}, /* it is younger than the window */
 	{MTIME_MINUTE, 40 * MTIME_MS, 90 * MTIME_MS},
 };
 #define WAYS ((int)(sizeof ways / sizeof *ways))
@@ -238,8 +242,8 @@ START_TEST(the_next_leader_grants_when_the_one_before_would_have_plus_the_time_o
 		struct leader *giver = new_leader(OTHER, LIMIT, PERIOD, KEYS);
 		struct leader *twin = new_leader(OTHER, LIMIT, PERIOD, KEYS);
 		struct leader *taker = new_leader(OWN, LIMIT, PERIOD, KEYS);
-		mtime now = lead(giver, 500 * MTIME_MS, PERIOD);
-		ck_assert_int_eq(lead(twin, 500 * MTIME_MS, PERIOD), now);
+		mtime now = lead(giver, EARLY, PERIOD);
+		ck_assert_int_eq(lead(twin, EARLY, PERIOD), now);
 		for (int i = (int)(random() % 60); i > 0; i--) {
 			uint64_t key = (uint64_t)(random() % KEYS);
 			uint32_t starts = 1 + (uint32_t)(random() % 2);
@@ -271,13 +275,13 @@ START_TEST(the_proof_ends_when_it_would_have_at_the_one_before)
 {
 	struct leader *giver = new_leader(OTHER, LIMIT, PERIOD, 1);
 	struct leader *taker = new_leader(OWN, LIMIT, PERIOD, 1);
-	mtime now = lead(giver, MTIME_SECOND, PERIOD);
+	mtime now = lead(giver, EARLY, PERIOD);
 	ck_assert(hand_over(giver, PERIOD, now + 600 * MTIME_MS));
 	ck_assert_int_eq(handover.sure_for, 400 * MTIME_MS);
-	leader_inherit(taker, &handover, 50 * MTIME_SECOND, 50 * MTIME_SECOND + 399 * MTIME_MS);
-	ck_assert(is_granting(taker, 50 * MTIME_SECOND + 400 * MTIME_MS - 1));
-	ck_assert(!leader_is_leading(taker, 50 * MTIME_SECOND + 400 * MTIME_MS));
-	ck_assert_int_le(leader_deadline(taker), 50 * MTIME_SECOND + 399 * MTIME_MS);
+	leader_inherit(taker, &handover, LATER, LATER + 399 * MTIME_MS);
+	ck_assert(is_granting(taker, LATER + 400 * MTIME_MS - 1));
+	ck_assert(!leader_is_leading(taker, LATER + 400 * MTIME_MS));
+	ck_assert_int_le(leader_deadline(taker), LATER + 399 * MTIME_MS);
 	leader_free(giver);
 	leader_free(taker);
 }
@@ -288,7 +292,7 @@ START_TEST(what_comes_when_its_proof_has_ended_is_refused)
 	for (mtime late = -1; late <= 1; late++) {
 		struct leader *giver = new_leader(OTHER, LIMIT, PERIOD, 1);
 		struct leader *taker = new_leader(OWN, LIMIT, PERIOD, 1);
-		mtime now = lead(giver, MTIME_SECOND, PERIOD), asked = 80 * MTIME_SECOND;
+		mtime now = lead(giver, EARLY, PERIOD), asked = LATER;
 		ck_assert(hand_over(giver, PERIOD, now));
 		ck_assert_int_eq(handover.sure_for, PERIOD);
 		for (mtime later = 0; later < PERIOD; later += PERIOD / 4)
@@ -307,10 +311,10 @@ START_TEST(one_that_is_silent_inherits_and_one_that_grants_does_not)
 	struct leader *giver = new_leader(OTHER, LIMIT, PERIOD, 1);
 	struct leader *silent = new_leader(OWN, LIMIT, PERIOD, 1);
 	struct leader *granting = new_leader(OWN, LIMIT, PERIOD, 1);
-	mtime now = lead(giver, MTIME_SECOND, PERIOD);
+	mtime now = lead(giver, EARLY, PERIOD);
 	ck_assert_uint_eq(ask(giver, THROTTLE_NO_KEY, LIMIT, now).starts, LIMIT);
 	ck_assert(hand_over(giver, PERIOD, now));
-	ck_assert_int_eq(lead(granting, MTIME_SECOND, PERIOD), now);
+	ck_assert_int_eq(lead(granting, EARLY, PERIOD), now);
 	prove(silent, now);
 	ck_assert(leader_is_silent(silent, now));
 	leader_inherit(silent, &handover, now, now + 1);
@@ -327,7 +331,7 @@ END_TEST
 START_TEST(it_is_handed_over_once_and_nothing_is_granted_afterwards)
 {
 	struct leader *giver = new_leader(OTHER, LIMIT, PERIOD, 1);
-	mtime now = lead(giver, MTIME_SECOND, PERIOD);
+	mtime now = lead(giver, EARLY, PERIOD);
 	ck_assert(hand_over(giver, PERIOD, now));
 	ck_assert_uint_eq(handover.leader, OTHER);
 	ck_assert(!leader_is_leading(giver, now));
@@ -340,11 +344,11 @@ END_TEST
 START_TEST(one_that_does_not_lead_or_is_silent_hands_nothing_over)
 {
 	struct leader *giver = new_leader(OTHER, LIMIT, PERIOD, 1);
-	ck_assert(!hand_over(giver, PERIOD, MTIME_SECOND));
-	prove(giver, MTIME_SECOND);
-	ck_assert(!hand_over(giver, PERIOD, MTIME_SECOND));
-	ck_assert(!leader_is_leading(giver, MTIME_SECOND));
-	mtime now = lead(giver, MTIME_SECOND, PERIOD);
+	ck_assert(!hand_over(giver, PERIOD, EARLY));
+	prove(giver, EARLY);
+	ck_assert(!hand_over(giver, PERIOD, EARLY));
+	ck_assert(!leader_is_leading(giver, EARLY));
+	mtime now = lead(giver, EARLY, PERIOD);
 	ck_assert(!hand_over(giver, PERIOD, now + PERIOD)); /* its proof has ended */
 	leader_free(giver);
 }
@@ -355,12 +359,12 @@ START_TEST(what_was_inherited_is_handed_on)
 {
 	struct leader *first = new_leader(OTHER, LIMIT, PERIOD, KEYS);
 	struct leader *next = new_leader(OWN, LIMIT, PERIOD, KEYS);
-	mtime now = lead(first, MTIME_SECOND, PERIOD);
+	mtime now = lead(first, EARLY, PERIOD);
 	ask(first, 1, 2, now);
 	ask(first, 2, 1, now + 30 * MTIME_MS);
 	ck_assert(hand_over(first, PERIOD, now + 100 * MTIME_MS));
-	leader_inherit(next, &handover, 10 * MTIME_SECOND, 10 * MTIME_SECOND);
-	ck_assert(leader_hand_over(next, 10 * MTIME_SECOND, &second_handover));
+	leader_inherit(next, &handover, LATER, LATER);
+	ck_assert(leader_hand_over(next, LATER, &second_handover));
 	ck_assert_int_eq(second_handover.sure_for, handover.sure_for);
 	ck_assert_uint_eq(second_handover.count, 2);
 	for (uint32_t i = 0; i < second_handover.count; i++) {
@@ -378,7 +382,7 @@ START_TEST(more_starts_than_fit_are_not_handed_over)
 {
 	for (uint32_t starts = HANDOVER_STARTS_MAX; starts <= HANDOVER_STARTS_MAX + 1; starts++) {
 		struct leader *giver = new_leader(OTHER, 100000, PERIOD, 1);
-		mtime now = lead(giver, MTIME_SECOND, PERIOD);
+		mtime now = lead(giver, EARLY, PERIOD);
 		for (uint32_t i = 0; i < starts; i++)
 			ck_assert_uint_eq(ask(giver, THROTTLE_NO_KEY, 1, now + i).starts, 1);
 		ck_assert_int_eq(
@@ -398,7 +402,7 @@ START_TEST(after_a_longer_period_nothing_is_handed_over_until_all_of_it_is_known
 	struct throttle_figures longer = {.limit = 2, .period = 3 * PERIOD, .max_keys = 1};
 	for (int known = 0; known < 2; known++) {
 		struct leader *giver = new_leader(OTHER, 1, PERIOD, 1);
-		mtime now = lead(giver, MTIME_SECOND, PERIOD), first;
+		mtime now = lead(giver, EARLY, PERIOD), first;
 		ck_assert_uint_eq(ask(giver, THROTTLE_NO_KEY, 1, now).starts, 1);
 		first = now + LEASE_MIN;
 		now = first + PERIOD;
@@ -419,7 +423,7 @@ END_TEST
 START_TEST(with_a_shorter_period_the_proof_is_shorter)
 {
 	struct leader *giver = new_leader(OTHER, LIMIT, 4 * PERIOD, 1);
-	mtime now = lead(giver, MTIME_SECOND, 4 * PERIOD), asked = 90 * MTIME_SECOND;
+	mtime now = lead(giver, EARLY, 4 * PERIOD), asked = LATER;
 	ck_assert(hand_over(giver, 4 * PERIOD, now + PERIOD / 4));
 	for (mtime late = -1; late <= 1; late++) {
 		struct leader *taker = new_leader(OWN, LIMIT, PERIOD, 1);
@@ -438,7 +442,7 @@ START_TEST(a_shorter_period_shortens_an_inherited_proof)
 	const struct throttle_figures shorter = {.limit = LIMIT, .period = PERIOD, .max_keys = 1};
 	struct leader *giver = new_leader(OTHER, LIMIT, 4 * PERIOD, 1);
 	struct leader *taker = new_leader(OWN, LIMIT, 4 * PERIOD, 1);
-	mtime now = lead(giver, MTIME_SECOND, 4 * PERIOD), asked = 90 * MTIME_SECOND;
+	mtime now = lead(giver, EARLY, 4 * PERIOD), asked = LATER;
 	ck_assert(hand_over(giver, 4 * PERIOD, now + PERIOD / 4));
 	leader_inherit(taker, &handover, asked, asked);
 	ck_assert(is_granting(taker, asked + 3 * PERIOD));
@@ -454,7 +458,7 @@ START_TEST(with_a_longer_period_what_was_before_the_window_counts_as_used_up)
 {
 	struct leader *giver = new_leader(OTHER, LIMIT, PERIOD, 1);
 	struct leader *taker = new_leader(OWN, LIMIT, 3 * PERIOD, 1);
-	mtime now = lead(giver, MTIME_SECOND, PERIOD), asked = 90 * MTIME_SECOND;
+	mtime now = lead(giver, EARLY, PERIOD), asked = LATER;
 	ck_assert(hand_over(giver, PERIOD, now));
 	leader_inherit(taker, &handover, asked, asked);
 	ck_assert(leader_is_leading(taker, asked) && leader_is_silent(taker, asked));
@@ -473,7 +477,7 @@ START_TEST(with_a_lower_limit_all_starts_count)
 	struct leader *giver = new_leader(OTHER, LIMIT, PERIOD, 1);
 	struct leader *taker = new_leader(OWN, 1, PERIOD, 1);
 	const struct throttle_figures higher = {.limit = LIMIT, .period = PERIOD, .max_keys = 1};
-	mtime now = lead(giver, MTIME_SECOND, PERIOD), asked = 90 * MTIME_SECOND;
+	mtime now = lead(giver, EARLY, PERIOD), asked = LATER;
 	for (int i = 0; i < LIMIT; i++)
 		ck_assert_uint_eq(ask(giver, THROTTLE_NO_KEY, 1, now + i).starts, 1);
 	ck_assert(hand_over(giver, PERIOD, now + LEASE_MIN + LIMIT));
@@ -490,7 +494,7 @@ START_TEST(with_fewer_keys_those_without_space_hold_all_others_back)
 {
 	struct leader *giver = new_leader(OTHER, 1, PERIOD, 3);
 	struct leader *taker = new_leader(OWN, 1, PERIOD, 2);
-	mtime now = lead(giver, MTIME_SECOND, PERIOD), asked = 90 * MTIME_SECOND;
+	mtime now = lead(giver, EARLY, PERIOD), asked = LATER;
 	for (uint64_t key = 1; key <= 3; key++)
 		ck_assert_uint_eq(ask(giver, key, 1, now + (mtime)key).starts, 1);
 	ck_assert(hand_over(giver, PERIOD, now + LEASE_MIN + 3));
@@ -511,7 +515,7 @@ START_TEST(without_memory_the_next_leader_is_silent)
 {
 	struct leader *giver = new_leader(OTHER, LIMIT, PERIOD, 1);
 	struct leader *taker = new_leader(OWN, LIMIT, PERIOD, 1);
-	mtime now = lead(giver, MTIME_SECOND, PERIOD);
+	mtime now = lead(giver, EARLY, PERIOD);
 	ck_assert_uint_eq(ask(giver, THROTTLE_NO_KEY, 1, now).starts, 1);
 	ck_assert(hand_over(giver, PERIOD, now));
 	prove(taker, now);
@@ -532,7 +536,7 @@ END_TEST
 START_TEST(one_that_begins_to_lead_is_asked_again_soon)
 {
 	struct leader *leader = new_leader(OWN, LIMIT, 10 * MTIME_SECOND, 1);
-	mtime began = 60 * MTIME_SECOND;
+	mtime began = LATER;
 	mtime silent_until = began + LEASE_MAX + 10 * MTIME_SECOND;
 	prove(leader, began);
 	ck_assert_int_eq(ask(leader, THROTTLE_NO_KEY, 1, began).wait, LEASE_MIN);
@@ -549,7 +553,7 @@ END_TEST
 START_TEST(just_before_the_end_of_its_silence_it_says_when_that_is)
 {
 	struct leader *leader = new_leader(OWN, LIMIT, SHARED_PERIOD_MIN, 1);
-	mtime began = 60 * MTIME_SECOND, silent_until = began + LEASE_MAX + SHARED_PERIOD_MIN;
+	mtime began = LATER, silent_until = began + LEASE_MAX + SHARED_PERIOD_MIN;
 	for (mtime now = began; now < silent_until; now += 100 * MTIME_MS)
 		prove(leader, now);
 	ck_assert_int_eq(
@@ -586,8 +590,8 @@ static void tear_down(void)
 
 static bool has_inherited(void)
 {
-	member_inherit(member, &handover, MTIME_MINUTE, MTIME_MINUTE);
-	struct member_facts facts = member_facts(member, MTIME_MINUTE);
+	member_inherit(member, &handover, LATER, LATER);
+	struct member_facts facts = member_facts(member, LATER);
 	return facts.is_leading && !facts.is_silent;
 }
 
@@ -608,7 +612,7 @@ START_TEST(a_member_that_is_down_inherits_nothing)
 	member_down(member);
 	ck_assert(!has_inherited());
 	member_up(member);
-	ck_assert(!member_facts(member, MTIME_MINUTE).is_leading);
+	ck_assert(!member_facts(member, LATER).is_leading);
 	ck_assert(has_inherited());
 }
 END_TEST
@@ -629,16 +633,16 @@ END_TEST
 
 START_TEST(a_member_hands_over_what_it_leads_with_its_figures)
 {
-	ck_assert(!member_hand_over(member, OTHER, MTIME_MINUTE, &second_handover));
+	ck_assert(!member_hand_over(member, OTHER, LATER, &second_handover));
 	ck_assert(has_inherited());
 	member_set(member, LIMIT + 1, PERIOD);
-	ck_assert(member_hand_over(member, OTHER, MTIME_MINUTE, &second_handover));
+	ck_assert(member_hand_over(member, OTHER, LATER, &second_handover));
 	ck_assert_uint_eq(second_handover.leader, OWN);
 	ck_assert_uint_eq(second_handover.member, OTHER);
 	ck_assert_uint_eq(second_handover.figures.version, 1);
 	ck_assert_uint_eq(second_handover.figures.limit, LIMIT + 1);
 	ck_assert_int_eq(second_handover.figures.period, PERIOD);
-	ck_assert(!member_facts(member, MTIME_MINUTE).is_leading);
+	ck_assert(!member_facts(member, LATER).is_leading);
 }
 END_TEST
 

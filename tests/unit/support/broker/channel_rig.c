@@ -139,7 +139,7 @@ void channel_rig_set_up(mtime period)
 
 	rig = (struct channel_rig){.connection = (struct connection *)&rig,
 		.log = {.on_log_line = on_log_line},
-		.now = MTIME_MINUTE,
+		.now = SHARED_PERIOD_MAX,
 		.period = period};
 	buf_init(&rig.message, THROTTLE_MESSAGE_MAX);
 	rig.throttle = throttle_new(&figures, 1);

@@ -575,17 +575,21 @@ static void plan_faults(struct shared_world *world)
 				       .member = (uint32_t)shared_draw(world, SHARED_MEMBERS - 1)});
 }
 
+static mtime any_offset(struct shared_world *world)
+{
+	return SHARED_PERIOD_MAX + shared_between(world, 1, 1000 * MTIME_SECOND);
+}
+
 void shared_init(struct shared_world *world, const struct shared_plan *plan)
 {
 	memset(world, 0, sizeof *world);
 	world->plan = *plan;
 	random_init(&world->random, plan->seed);
 	world->changed_at = world->agreed_at = world->agreed_until = world->led_at = MTIME_NEVER;
-	mtime offset = shared_between(world, 1, 1000 * MTIME_SECOND);
+	mtime offset = any_offset(world);
 	bool is_one_machine = shared_chance(world, 300);
 	for (uint32_t i = 0; i < SHARED_MEMBERS; i++) {
-		world->members[i].offset =
-			is_one_machine ? offset : shared_between(world, 1, 1000 * MTIME_SECOND);
+		world->members[i].offset = is_one_machine ? offset : any_offset(world);
 		shared_push(world, (struct shared_event){.at = shared_draw(world, 50 * MTIME_MS),
 					   .kind = COMES_UP,
 					   .member = i});
