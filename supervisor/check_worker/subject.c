@@ -296,13 +296,10 @@ bool subject_wait_until(
 static void on_exit_of_subject(void *ctx, pid_t pid, struct exit_info exit)
 {
 	struct subject *subject = ctx;
-	struct exit_info failure;
 	guard_remove(subject->setup->tools.guard, pid);
 	subject->has_exited = true;
-	if (subject->start >= 0 && spawn_outcome(subject->start, &failure) == SPAWN_FAILED)
-		subject->exit = failure;
-	if (subject->exit.kind == EXIT_NONE)
-		subject->exit = exit;
+	child_start_ended(&subject->start, &exit);
+	subject->exit = exit;
 	/* What it wrote before; a process that it left may write on for ever. */
 	for (size_t left = subject->is_connected && !subject->has_ended
 				   ? descriptor_waiting(subject->pipe.input) / READ_SIZE + 1
@@ -313,21 +310,6 @@ static void on_exit_of_subject(void *ctx, pid_t pid, struct exit_info exit)
 		;
 	while (subject->fault.kind == FAULT_NONE && read_stream(subject, &subject->error))
 		;
-}
-
-/* on_exit_of_subject reads a failure as well: either may come first. */
-static void on_started(struct ev_loop *loop, ev_io *io, int events)
-{
-	struct subject *subject = io->data;
-	struct exit_info failure;
-	loop_keep_watching(loop, io, events);
-	enum spawn_outcome outcome = spawn_outcome(subject->start, &failure);
-	if (outcome == SPAWN_PENDING)
-		return;
-	ev_io_stop(loop, io);
-	descriptor_close(&subject->start);
-	if (outcome == SPAWN_FAILED)
-		subject->exit = failure;
 }
 
 static void watch(struct subject *subject, ev_io *io,
@@ -371,10 +353,10 @@ void subject_init(struct subject *subject, const struct check_setup *setup, uint
 {
 	*subject = (struct subject){.setup = setup,
 		.control = -1,
-		.start = -1,
 		.output.fd = -1,
 		.error.fd = -1,
 		.exit_wait = setup->wait};
+	child_start_init(&subject->start);
 	exchange_init(&subject->exchange, setup->config.concurrency, first_id);
 	worker_pipe_init(&subject->pipe, setup->config.pipe, setup->tools.rundir, NULL);
 	ev_timer_init(&subject->tick, on_tick, 0, 0);
@@ -409,8 +391,7 @@ bool subject_start(struct subject *subject)
 	subject->is_started = true;
 	subject->pid = child.pid;
 	subject->control = child.control;
-	subject->start = child.start;
-	watch(subject, &subject->started, on_started, child.start, EV_READ);
+	child_start_watch(&subject->start, subject_loop(subject), child.start, NULL, NULL);
 	open_stream(subject, &subject->output, child.output);
 	open_stream(subject, &subject->error, child.error);
 	return true;
@@ -472,9 +453,8 @@ void subject_end(struct subject *subject)
 	strays_end(subject->setup->tools.strays, &subject->life);
 	subject_close_pipe(subject);
 	ev_io_stop(loop, &subject->connecting);
-	ev_io_stop(loop, &subject->started);
 	descriptor_close(&subject->control);
-	descriptor_close(&subject->start);
+	child_start_close(&subject->start);
 	close_stream(subject, &subject->output);
 	close_stream(subject, &subject->error);
 	buf_release(&subject->unsent);

@@ -7,6 +7,7 @@
 #define CHECK_WORKER_SUBJECT_H
 
 #include "check_worker/exchange.h"
+#include "process/child_start.h"
 #include "process/strays.h"
 #include "runtime/runtime_shared.h"
 #include "worker/worker_pipe.h"
@@ -49,8 +50,9 @@ struct subject {
 	struct exit_info exit;
 	struct worker_pipe pipe;
 	struct stray_life life;
-	int control, start;
-	ev_io connecting, started, readable, writable;
+	int control;
+	struct child_start start;
+	ev_io connecting, readable, writable;
 	ev_timer tick;
 	struct subject_stream output, error; /* its stdout and stderr */
 	struct buf unsent;

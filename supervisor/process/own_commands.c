@@ -2,6 +2,7 @@
 
 #include "os/descriptors.h"
 #include "os/loop.h"
+#include "process/child_start.h"
 #include "process/spawn.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ struct own_commands {
 	struct own_command command; /* of the one that runs: its on_end and ctx */
 	bool is_running, is_closed;
 	pid_t pid; /* 0: reaped, or none */
-	int start; /* the result of its start */
+	struct child_start start;
 	struct child_pipe input, output, errors;
 	struct ev_timer limit;
 	struct own_command_result result;
@@ -47,7 +48,7 @@ static void release_command(struct own_commands *own)
 	close_pipe(own, &own->input);
 	close_pipe(own, &own->output);
 	close_pipe(own, &own->errors);
-	descriptor_close(&own->start);
+	child_start_close(&own->start);
 	buf_release(&own->input.text);
 	buf_release(&own->output.text);
 	buf_release(&own->errors.text);
@@ -81,13 +82,11 @@ static void finish_if_over(struct own_commands *own)
 static void on_exit_of(void *ctx, pid_t pid, struct exit_info exit)
 {
 	struct own_commands *own = ctx;
-	struct exit_info failure;
 
 	(void)pid;
 	own->pid = 0;
+	child_start_ended(&own->start, &exit);
 	own->result.exit = exit;
-	if (spawn_outcome(own->start, &failure) == SPAWN_FAILED)
-		own->result.exit = failure;
 	finish_if_over(own);
 }
 
@@ -197,7 +196,7 @@ enum rc own_commands_start(
 	own->result = (struct own_command_result){0};
 	own->is_running = true;
 	own->pid = child.pid;
-	own->start = child.start;
+	child_start_watch(&own->start, own->loop, child.start, NULL, NULL);
 	watch_pipe(own, &own->input, child.control, EV_WRITE);
 	watch_pipe(own, &own->output, child.output, EV_READ);
 	watch_pipe(own, &own->errors, child.error, EV_READ);
@@ -224,7 +223,8 @@ struct own_commands *own_commands_new(
 	own->loop = loop;
 	own->reaper = reaper;
 	own->program = program;
-	own->input.fd = own->output.fd = own->errors.fd = own->start = -1;
+	own->input.fd = own->output.fd = own->errors.fd = -1;
+	child_start_init(&own->start);
 	ev_init(&own->input.io, on_writable);
 	ev_init(&own->output.io, on_output);
 	ev_init(&own->errors.io, on_output);

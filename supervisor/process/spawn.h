@@ -10,7 +10,7 @@
  *     (process/child_pipes.h). Everything else is closed by its exec. Its folder and environment
  * are those given.
  *  5. A step that fails in the child comes back as {stage, errno} through the start pipe, which the
- *     exec closes: end of file there means that the program runs.
+ *     exec closes: end of file there means that the program runs (process/child_start.h reads it).
  *  6. On success the caller owns the four descriptors (non-blocking, close-on-exec) and the pid,
  *     which it must reap. On failure nothing is left: no process, no descriptor.
  * A script without "#!" is given to /bin/sh, as execvp does. */

@@ -62,7 +62,7 @@ static void reset(struct worker *worker)
 	worker->unfinished.len = 0;
 	worker->open = 0;
 	worker->is_behind = worker->has_begun = false;
-	worker->control = worker->start = -1;
+	worker->control = -1;
 }
 
 void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
@@ -72,6 +72,7 @@ void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
 	*worker = (struct worker){.workers = workers, .slot = slot};
 	list_init(&worker->unsent);
 	list_init(&worker->later);
+	child_start_init(&worker->start);
 	/* A frame of any size is accepted while the pipe is below its high mark. */
 	outgoing_init(&worker->output, OUTPUT_HIGH + frame);
 	buf_init(&worker->begun, frame + WORKER_READ);
@@ -423,13 +424,12 @@ static void clear(struct worker *worker)
 	strays_end(worker->workers->strays, &worker->descendants);
 	stop_reading(worker);
 	drop_output(worker);
-	ev_io_stop(worker->workers->loop, &worker->started);
 	list_remove(&worker->later);
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		worker_log_release(&worker->logs[stream]);
 	worker_pipe_close(&worker->pipe);
 	descriptor_close(&worker->control);
-	descriptor_close(&worker->start);
+	child_start_close(&worker->start);
 	reset(worker);
 }
 
@@ -468,16 +468,13 @@ static void report_if_gone(struct worker *worker)
 static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 {
 	struct worker *worker = ctx;
-	struct exit_info failure;
 	launch_ended(
 		worker->workers->guard, worker->workers->strays, &worker->descendants, pid, &exit);
 	strays_end(worker->workers->strays, &worker->descendants);
 	worker->process = PROCESS_EXITED;
 	worker->exit_turn = ev_iteration(worker->workers->loop);
-	if (worker->start >= 0 && spawn_outcome(worker->start, &failure) == SPAWN_FAILED)
-		worker->exit = failure;
-	if (worker->exit.kind == EXIT_NONE)
-		worker->exit = exit;
+	child_start_ended(&worker->start, &exit);
+	worker->exit = exit;
 	drop_output(worker);
 	/* Read only what is there now: a grandchild may hold the other end and never stop writing.
 	 */
@@ -584,21 +581,10 @@ static void on_peer(struct ev_loop *loop, ev_io *io, int events)
 
 /* ---------- the start ---------- */
 
-/* on_exit_of_worker reads a failure as well: either may come first. */
-static void on_started(struct ev_loop *loop, ev_io *io, int events)
+static void on_runs(void *ctx)
 {
-	struct worker *worker = io->data;
-	struct exit_info failure;
-	loop_keep_watching(loop, io, events);
-	enum spawn_outcome outcome = spawn_outcome(worker->start, &failure);
-	if (outcome == SPAWN_PENDING)
-		return;
-	ev_io_stop(loop, &worker->started);
-	descriptor_close(&worker->start);
-	if (outcome == SPAWN_FAILED)
-		worker->exit = failure;
-	else
-		oom_score_raise(worker->pid);
+	const struct worker *worker = ctx;
+	oom_score_raise(worker->pid);
 }
 
 static void on_log(struct ev_loop *loop, ev_io *io, int events)
@@ -662,8 +648,7 @@ static void execute(struct worker *worker)
 		return;
 	}
 	begin(worker, child.pid, child.control, child.output, child.error);
-	worker->start = child.start;
-	watch(worker, &worker->started, on_started, child.start, EV_READ);
+	child_start_watch(&worker->start, worker->workers->loop, child.start, on_runs, worker);
 }
 
 static void on_forked(void *ctx, pid_t pid, const struct exit_info *failure)

@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "base/stable_array.h"
+#include "process/child_start.h"
 #include "process/strays.h"
 #include "worker/log_gate.h"
 #include "worker/outgoing.h"
@@ -79,8 +80,7 @@ struct worker {
 	bool is_behind;     /* the current task was sent before the previous answer was read */
 	unsigned exit_turn; /* PROCESS_EXITED: the turn of the loop in which it was reaped */
 	int control;        /* its stdin */
-	int start;          /* the start pipe of spawn.h; -1: the program runs */
-	ev_io started;
+	struct child_start start;
 	struct worker_log logs[STREAM_COUNT];
 };
 
