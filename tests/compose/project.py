@@ -118,13 +118,6 @@ class Project:
         self.traffic.begin()
 
 
-def within(seconds, limit):
-    """Return the seconds as a text. Over the limit is a failure."""
-    if seconds > limit:
-        raise Failure(f"{seconds:.1f} s, more than {limit} s")
-    return f"{seconds:.1f} s"
-
-
 def timed(act):
     started = time.monotonic()
     act()

@@ -204,6 +204,7 @@ struct proc *fixture_serve_ready(const char *const options[], const char *const 
 {
 	struct proc *serve = fixture_serve(options, worker);
 	client_expect_consumers(fixture.client, fixture.queue, 1);
+	proc_await_logged(serve, "consuming queue", 1); /* the consumer may be of one before */
 	return serve;
 }
 

@@ -47,7 +47,7 @@ void fixture_not_run(const char *what, const char *why);
 /* Start `wpool serve` on fixture.queue, with retries 100 ms apart, these options (NULL-terminated,
  * or NULL) and this worker command (NULL-terminated). It is killed after the test at the latest. */
 struct proc *fixture_serve(const char *const options[], const char *const worker[]);
-/* The same, and wait until it consumes. */
+/* The same, and wait until it consumes, and knows that; its log must have the level info. */
 struct proc *fixture_serve_ready(const char *const options[], const char *const worker[]);
 /* The same with echo workers. */
 struct proc *fixture_serve_echo(const char *const options[]);

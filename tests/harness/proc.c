@@ -133,6 +133,13 @@ void proc_signal(struct proc *proc, int signal)
 	ck_assert_int_eq(kill(proc->pid, signal), 0);
 }
 
+void proc_suspend(struct proc *proc)
+{
+	siginfo_t stop;
+	proc_signal(proc, SIGSTOP);
+	ck_assert_int_eq(waitid(P_PID, (id_t)proc->pid, &stop, WSTOPPED), 0);
+}
+
 char *proc_stdout(struct proc *proc)
 {
 	return scratch_read(proc->out_path, NULL);
@@ -183,18 +190,35 @@ static bool advance(struct proc *proc, const char *needle)
 	return end != NULL;
 }
 
+/* Return for the next look; fail at the deadline, or if no line can follow. was_alive: before the
+ * last look, so that the last lines of an ended program are not missed. */
+static void await_lines(struct proc *proc, bool was_alive, int64_t deadline, const char *needle)
+{
+	if (!was_alive)
+		fail_with_output(proc, "ended without saying", needle);
+	if (!wait_for_output(proc, deadline))
+		fail_with_output(proc, "has not said in time", needle);
+}
+
 void proc_expect(struct proc *proc, const char *needle)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	for (;;) {
-		/* Before the search, so that the last lines of an ended program are not missed. */
 		bool was_alive = proc_is_alive(proc);
 		if (advance(proc, needle))
 			return;
-		if (!was_alive)
-			fail_with_output(proc, "ended without saying", needle);
-		if (!wait_for_output(proc, deadline))
-			fail_with_output(proc, "has not said in time", needle);
+		await_lines(proc, was_alive, deadline, needle);
+	}
+}
+
+void proc_await_logged(struct proc *proc, const char *needle, int count)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	for (;;) {
+		bool was_alive = proc_is_alive(proc);
+		if (proc_count_logged(proc, needle) >= count)
+			return;
+		await_lines(proc, was_alive, deadline, needle);
 	}
 }
 

@@ -21,9 +21,13 @@ pid_t proc_pid(const struct proc *);
 /* Its only child, as of `unshare --fork`. */
 pid_t proc_only_child(const struct proc *);
 void proc_signal(struct proc *, int signal);
+/* Send SIGSTOP, and wait until it is stopped. */
+void proc_suspend(struct proc *);
 
 /* Wait until a line of stderr contains needle, after the line of the last match. */
 void proc_expect(struct proc *, const char *needle);
+/* Wait until so many lines of stderr, in any order with others, contain needle. */
+void proc_await_logged(struct proc *, const char *needle, int count);
 /* True if any line of stderr contains needle now. */
 bool proc_has_logged(struct proc *, const char *needle);
 /* The number of lines of stderr that contain needle now. */

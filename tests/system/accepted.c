@@ -75,13 +75,15 @@ static const struct ending {
 
 START_TEST(a_failure_is_a_dead_letter_after_one_attempt)
 {
-	struct proc *proc = serve("limits: {hard: 700ms, grace: 200ms}");
+	struct proc *proc = serve("limits: {hard: 1h, grace: 200ms}");
 	for (int i = 0; i < ENDINGS; i++) {
+		bool hangs = strcmp(endings[i].reason, "timed-out") == 0;
 		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = endings[i].reason,
 				.correlation_id = endings[i].reason,
 				.headers = {
-					{"X-Accept", "1"}, {endings[i].header, endings[i].value}}});
+					{"X-Accept", "1"}, {endings[i].header, endings[i].value},
+					{hangs ? "X-Hard-Limit-Ms" : NULL, "700"}}});
 		struct message *dead = client_take(fixture.client, fixture.dead);
 		ck_assert(message_header_is(dead, "x-wpool-reason", endings[i].reason));
 		ck_assert_int_eq(message_header_number(dead, "x-wpool-attempt"), 1);

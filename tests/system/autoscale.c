@@ -53,9 +53,10 @@ START_TEST(pool_grows_in_burst_and_shrinks_when_calm)
 		(const char *const[]){"--workers", "1..3", "--pipeline", "1", NULL});
 	proc_expect(serve, "control socket: ");
 	control_await("/readyz", 200);
-	post_many(20, "X-Sleep-Ms", "500");
+	post_many(20, "X-Until", fixture_release_path("burst"));
 	proc_expect(serve, "growing from 1 to 2 workers: no worker was free and ");
 	proc_expect(serve, "growing from 2 to 3 workers: no worker was free and ");
+	fixture_release("burst");
 	control_expect_done(20);
 	control_expect_text(RUN(0, "pools"), "1..3");
 	ck_assert_int_eq(control_figure("workers", "min"), 1);
@@ -120,8 +121,9 @@ START_TEST(scale_to_number_holds_until_scale_auto)
 	ck_assert_int_eq(control_figure("workers", "max"), 4);
 	control_expect_text(RUN(0, "scale", fixture.queue, "1..3"),
 		"2 workers wanted, as many as are needed from 1 to 3");
-	post_many(10, "X-Sleep-Ms", "500");
+	post_many(10, "X-Until", fixture_release_path("burst"));
 	proc_expect(serve, "growing from 2 to 3 workers");
+	fixture_release("burst");
 	control_expect_done(20);
 	control_expect_text(RUN(64, "scale", fixture.queue, "3..2"), "'3..2' is no number from 1");
 	control_expect_text(

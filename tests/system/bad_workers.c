@@ -128,8 +128,9 @@ START_TEST(a_protocol_error_shows_what_came)
 {
 	struct proc *serve = fixture_serve_pools(
 		scratch_text("- {name: tested, queue: %s, command: ['%s', '%s', EVIL], workers: 1, "
-			     "limits: {hard: 1s, grace: 300ms}, retry: {attempts: 1}}\n",
-			fixture.queue, fixture_built("workers/evil"), errors[_i].behaviour));
+			     "limits: {hard: %s, grace: 300ms}, retry: {attempts: 1}}\n",
+			fixture.queue, fixture_built("workers/evil"), errors[_i].behaviour,
+			strstr(errors[_i].exit, "hard limit") ? "1s" : "1min"));
 	client_send(fixture.client, fixture.queue, "EVIL");
 	proc_expect(serve, errors[_i].log);
 	control_await_figure("totals", "worker_deaths", 1);

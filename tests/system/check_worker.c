@@ -5,11 +5,14 @@
 #include "harness/terminal.h"
 #include "system/system.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define PYTHON    "/usr/bin/python3"
 #define FAULTY    "tests/workers/faulty.py"
@@ -481,14 +484,19 @@ END_TEST
 /* While it runs and at the end it counts the checks that this concurrency has. */
 START_TEST(progress_counts_what_is_run)
 {
+	char *gate = scratch_path(fixture.folder, "gate");
+	ck_assert_int_eq(mkfifo(gate, 0600), 0);
 	struct terminal *terminal = terminal_start(100, 50,
-		(const char *const[]){fixture_built("wpool"), "check-worker", "--wait", "1s", "--",
-			"/bin/sh", "-c", "exec sleep 1000", NULL});
+		(const char *const[]){fixture_built("wpool"), "check-worker", "--wait", LONG, "--",
+			"/bin/sh", "-c", "cat \"$0\"; exit 3", gate, NULL});
 	const char *progress = strstr(terminal_expect(terminal, "checking start"), "(1 of ");
 	ck_assert_ptr_nonnull(progress);
 	int count = atoi(progress + strlen("(1 of "));
 	char *sum = scratch_text("0 of %d checks right, 1 wrong, %d not run", count, count - 1);
 	ck_assert_int_gt(count, 30);
+	int opened = open(gate, O_WRONLY | O_CLOEXEC); /* the worker ends */
+	ck_assert_int_ge(opened, 0);
+	close(opened);
 	terminal_expect(terminal, sum);
 	ck_assert_int_eq(terminal_wait(terminal), 76);
 	terminal_free(terminal);
@@ -587,7 +595,9 @@ static pid_t pid_in(const char *path)
 	}
 }
 
-/* Also a daemon in a session of its own. */
+/* Also a daemon in a session of its own. The script ends when that is there, or not. */
+static const char leaving[] = "setsid sh -c 'echo $$ >\"$1\"; exec sleep 1000' sh \"$0\" & "
+			      "until [ -s \"$0\" ]; do sleep 0.01; done";
 static const char lingering[] = "setsid sh -c 'echo $$ >\"$1\"; exec sleep 1000' sh \"$0\" & "
 				"exec sleep 1000";
 
@@ -596,7 +606,7 @@ START_TEST(nothing_is_left_running)
 	char *path = scratch_path(fixture.folder, "pid");
 	json_decref(
 		results_of(fixture_wpool((const char *const[]){"check-worker", "--json", "--wait",
-				   "2s", "--", "/bin/sh", "-c", lingering, path, NULL}),
+				   LONG, "--", "/bin/sh", "-c", leaving, path, NULL}),
 			76));
 	proc_expect_gone(pid_in(path));
 	free(path);

@@ -166,7 +166,7 @@ START_TEST(request_prints_its_reply)
 	const char *const worker[] = {fixture_built("samples/fibonacci"), NULL};
 	struct proc *serve = fixture_serve_ready(NULL, worker);
 	const char *const arguments[] = {"request", "--broker", broker_url(fixture.broker),
-		"--queue", fixture.queue, "--wait", "10s", "{\"Value\": 10}", NULL};
+		"--queue", fixture.queue, "--wait", "1min", "{\"Value\": 10}", NULL};
 	command_expect_text(proc_stdout(run(arguments, 0)), "55");
 	fixture_stop(serve);
 }
@@ -193,14 +193,14 @@ START_TEST(request_answers_lines)
 			queue, names[1], names[2], queue, queue, queue));
 	const char *const argv[] = {"/bin/sh", "-c", "exec \"$@\" < $0", lines,
 		fixture_built("wpool"), "request", "--broker", broker_url(fixture.broker),
-		"--lines", "--wait", "1s", "--header", "X-Status=201", NULL};
+		"--lines", "--wait", "5s", "--header", "X-Status=201", NULL};
 	struct proc *proc = proc_start(fixture.folder, argv, NULL);
 	ck_assert_int_eq(proc_wait(proc), 69); /* that of the first failure */
 	char *out = proc_stdout(proc), *end;
 	const char *const expected[] = {
 		scratch_text("{\"queue\":\"%s\",\"body\":\"one\"}", names[0]),
 		"{\"queue\":\"no-such-queue\",\"error\":\"no queue takes it: 312 NO_ROUTE",
-		scratch_text("{\"queue\":\"%s\",\"error\":\"no reply within 1 s: ", names[2]),
+		scratch_text("{\"queue\":\"%s\",\"error\":\"no reply within 5 s: ", names[2]),
 		"{\"queue\":\"\",\"error\":\"the line is not a JSON object\"}",
 		scratch_text("{\"queue\":\"%s\",\"error\":\"body is missing\"}", names[0]),
 		scratch_text("{\"queue\":\"%s\",\"body\":\"two\\nlines\"}", names[0]),
@@ -238,10 +238,10 @@ END_TEST
 START_TEST(request_without_worker_times_out)
 {
 	const char *const arguments[] = {"request", "--broker", broker_url(fixture.broker),
-		"--queue", fixture.queue, "--wait", "300ms", "x", NULL};
+		"--queue", fixture.queue, "--wait", "5s", "x", NULL};
 	struct proc *proc = fixture_wpool(arguments);
 	ck_assert_int_ne(proc_wait(proc), 0);
-	command_expect_text(proc_stderr(proc), "no reply within 0.3 s: no worker serves the queue");
+	command_expect_text(proc_stderr(proc), "no reply within 5 s: no worker serves the queue");
 	command_expect_text(proc_stderr(proc), fixture.dead);
 }
 END_TEST
@@ -306,9 +306,9 @@ static const struct {
 	{{"publish", "--queue", "q", "--message-id", "i", "x", "y"}, 64, "for one message"},
 	{{"request", "--queue", "q", "--wait", "soon", "x"}, 64, "soon"},
 	{{"request", "--queue", "q"}, 64, "--help"},
-	{{"request", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--wait", "300ms", "x"}, 69,
-		"no connection to the broker within 0.3 s: 127.0.0.1:1: Connection refused"},
-	{{"publish", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--wait", "300ms"}, 69,
+	{{"request", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--wait", "2s", "x"}, 69,
+		"no connection to the broker within 2 s: 127.0.0.1:1: Connection refused"},
+	{{"publish", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--wait", "2s"}, 69,
 		"no connection to the broker: 127.0.0.1:1: Connection refused"},
 	{{"serve"}, 64, "wpool serve: queue is missing"},
 	{{"serve"}, 64, "see wpool serve --help"},

@@ -254,10 +254,11 @@ END_TEST
 
 START_TEST(hung_task_pays_while_others_go_on)
 {
-	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}, "
-				  "limits: {hard: 3s, grace: 10s}");
+	/* Both are there before the worker, so the second begins right after the first. */
 	post("hung", "hang");
 	post("busy", scratch_text("busy %s", fixture_release_path("all")));
+	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}, "
+				  "limits: {hard: 3s, grace: 10s}");
 	proc_expect(proc, "worker exceeded its hard limit (3.0 s) in task hung; the other that "
 			  "was open goes back, and no attempt of it is counted");
 	proc_expect(proc, "worker died");
@@ -296,10 +297,10 @@ END_TEST
 /* It sends nothing, so nothing shows which task blocks it: each runs alone. */
 START_TEST(blocked_worker_makes_suspects)
 {
+	post_many("held", 3, scratch_text("hold %s", fixture_release_path("all")));
+	post("blocks", "block");
 	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}, "
 				  "limits: {hard: 3s, grace: 200ms}");
-	post_held("held", 3, "all");
-	post("blocks", "block");
 	proc_expect(proc, "worker exceeded its hard limit (3.0 s); which of its 4 open tasks is "
 			  "the cause is not known");
 	control_await_figure("tasks", "suspects", 3);
@@ -317,10 +318,10 @@ END_TEST
 /* Progress of a task shows nothing about itself: it does not prolong its limit. */
 START_TEST(progress_for_ever_ends_at_the_hard_limit)
 {
-	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}, "
-				  "limits: {hard: 2s, grace: 10s}");
 	post("for ever", scratch_text("busy %s", fixture_release_path("never")));
 	post_many("good", 50, "done");
+	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}, "
+				  "limits: {hard: 2s, grace: 10s}");
 	expect_dead("for ever", "timed-out");
 	ck_assert(proc_has_logged(proc, "worker exceeded its hard limit (2.0 s); ending it"));
 	expect_done(50, 1);

@@ -41,6 +41,7 @@ END_TEST
 START_TEST(pools_are_listed)
 {
 	fixture_serve_echo(two_workers);
+	control_await_figure("workers", "ready", 2);
 	control_post_many(0, 20);
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x", .headers = {{"X-Status", "400"}}});
@@ -196,6 +197,7 @@ START_TEST(metrics_are_correct_and_well_formed)
 {
 	fixture_serve_echo(two_workers);
 	exposition_check(control_get("/metrics", 200));
+	control_await_figure("workers", "ready", 2);
 	control_post_many(0, 30);
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x", .headers = {{"X-Status", "400"}}});

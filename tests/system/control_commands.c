@@ -78,9 +78,12 @@ START_TEST(crash_loop_is_explained)
 	const char *const worker[] = {
 		"/bin/sh", "-c", scratch_text("echo '%s' >&2; exit 3", words), NULL};
 	struct proc *serve = fixture_serve((const char *const[]){"--workers", "2", NULL}, worker);
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	proc_expect(serve, "last exit: exit status 3; the pool takes no messages");
+	while (control_figure("workers", "failures_in_row") < 3)
+		fixture_poll(deadline, 20, "a worker has failed three times in a row");
 	await_words(75, "status",
-		scratch_text("  reason: pool %s: crash loop: 2 of 2 workers failed up to 3 times",
+		scratch_text("  reason: pool %s: crash loop: 2 of 2 workers failed up to ",
 			fixture.queue));
 	await_words(75, "status", "ago: exit status 3; next start in ");
 	control_expect_text(RUN(75, "status"), words);
@@ -242,6 +245,7 @@ START_TEST(pause_of_all_pools_asks_on_a_terminal)
 	control_await("/readyz", 200);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		free(RUN(0, "resume"));
+		control_await("/readyz", 200);
 		terminal = terminal_start(100, 10,
 			(const char *const[]){wpool, "pause", "--socket", control_socket(),
 				cases[i].option, NULL});

@@ -1,5 +1,6 @@
 /* The supervisor is killed at labelled points between answer, publish, confirm and ack, and another
  * one continues: nothing is lost, and no more tasks are repeated than were in flight. */
+#include "harness/deadline.h"
 #include "harness/ends.h"
 #include "system/system.h"
 
@@ -92,12 +93,24 @@ static void expect_all_ended(const char *crash_at)
 	ends_release(&ends);
 }
 
+/* A starved supervisor does all tasks in a few turns of its loop; each signal makes one more. */
+static void await_crash(struct proc *proc)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (proc_is_alive(proc)) {
+		if (proc_has_logged(proc, "consuming queue")) /* it handles signals */
+			proc_signal(proc, SIGUSR1);
+		fixture_poll(deadline, 50, "the supervisor crashes");
+	}
+}
+
 START_TEST(crash_at_any_point_loses_nothing)
 {
 	const struct point *point = &points[_i / COUNTS];
 	char *crash_at = scratch_text("%s:%d", point->label, point->counts[_i % COUNTS]);
 	struct proc *first = serve("wpool-crash", crash_at);
 	post_all();
+	await_crash(first);
 	ck_assert_int_eq(proc_wait(first), 128 + SIGKILL);
 	struct proc *second = serve("wpool", "");
 	client_expect_consumers(fixture.client, fixture.queue, 1);

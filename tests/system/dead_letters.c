@@ -612,7 +612,7 @@ START_TEST(queue_of_single_active_consumer_is_left)
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (client_ready(fixture.client, held) == 100)
 		fixture_poll(deadline, 10, "the other consumer has a delivery");
-	struct proc *list = START_VERB("list", "--wait", "1s");
+	struct proc *list = START_VERB("list", "--wait", "5s");
 	ck_assert_int_eq(proc_wait(list), 75);
 	command_expect_text(proc_stderr(list), "another consumer may have the queue for itself");
 	proc_signal(other, SIGKILL);

@@ -180,24 +180,6 @@ START_TEST(only_operators_see_dead_letters)
 }
 END_TEST
 
-/* A replay into a queue whose process is suspended, which confirms nothing, so that it waits.
- * Return the connection that awaits its answer. */
-static int begin_replay(void)
-{
-	static const char request[] =
-		"POST " PATH "/replay?all=true HTTP/1.0\r\nHost: wpool\r\n\r\n";
-	post_dead(0, 1);
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
-	broker_control_queue(fixture.broker, fixture.queue, "suspend");
-	int fd = http_connect(control_socket());
-	http_send(fd, request, strlen(request));
-	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
-	while (http_request(control_socket(), "GET", PATH "?limit=1").status != 409)
-		fixture_poll(deadline, 20, "a replay runs");
-	return fd;
-}
-
 /* A file of a process, its NULs as spaces; NULL: it is hidden, or the process is gone. */
 static char *process_file(pid_t pid, const char *name)
 {
@@ -230,13 +212,30 @@ static pid_t await_child(const struct proc *serve, const char *command)
 	return child;
 }
 
+/* A replay into a queue whose process is suspended, which confirms nothing, so that it waits.
+ * *ret_fd: the connection that awaits its answer. Return the process of the command. */
+static pid_t begin_replay(const struct proc *serve, int *ret_fd)
+{
+	static const char request[] =
+		"POST " PATH "/replay?all=true HTTP/1.0\r\nHost: wpool\r\n\r\n";
+	post_dead(0, 1);
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	broker_control_queue(fixture.broker, fixture.queue, "suspend");
+	*ret_fd = http_connect(control_socket());
+	http_send(*ret_fd, request, strlen(request));
+	pid_t child = await_child(serve, " dead-letters replay ");
+	ck_assert_int_eq(http_request(control_socket(), "GET", PATH "?limit=1").status, 409);
+	return child;
+}
+
 /* Another request is refused meanwhile, and pools work on. A stop, in order or at once, ends the
  * wait, and leaves neither the command nor a gap. */
 START_TEST(stop_ends_a_replay)
 {
 	struct proc *serve = serve_paused(NULL);
-	int fd = begin_replay();
-	pid_t child = await_child(serve, " dead-letters replay ");
+	int fd;
+	pid_t child = begin_replay(serve, &fd);
 	control_get("/livez", 200);
 	proc_signal(serve, _i == 0 ? SIGTERM : SIGQUIT);
 	struct http_reply reply = http_read(fd);
@@ -253,8 +252,8 @@ END_TEST
 START_TEST(command_gets_no_password)
 {
 	struct proc *serve = serve_paused(scratch_text("AMQP_URL=%s", broker_url(fixture.broker)));
-	begin_replay();
-	pid_t child = await_child(serve, " dead-letters replay ");
+	int fd;
+	pid_t child = begin_replay(serve, &fd);
 	char *line = process_file(child, "cmdline"), *environment = process_file(child, "environ"),
 	     *own = process_file(proc_pid(serve), "environ");
 	ck_assert_ptr_nonnull(strstr(line, " --broker=- "));

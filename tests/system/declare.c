@@ -244,6 +244,7 @@ START_TEST(serve_makes_bindings)
 	client_expect_consumers(fixture.client, fixture.queue, 1);
 	if (cases[_i].refusal) {
 		proc_expect(serve, cases[_i].refusal);
+		control_await("/readyz", 200);
 		control_expect_text(RUN(0, "status"), cases[_i].refusal);
 	}
 	char *body = scratch_path(fixture.folder, "body");

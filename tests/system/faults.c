@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *const one_worker[] = {"--workers", "1", "--pipeline", "1", NULL};
@@ -212,10 +211,9 @@ START_TEST(stop_does_not_wait_for_blocked_or_silent_broker)
 	proc_signal(serve, SIGTERM);
 	proc_expect(serve, "draining");
 	proc_signal(serve, SIGTERM);
-	time_t before = time(NULL);
 	ck_assert_int_eq(proc_wait(serve), 75);
-	ck_assert_int_le(time(NULL) - before, 10);
 	ck_assert(proc_has_logged(serve, "the broker does not answer"));
+	ck_assert(!proc_has_logged(serve, "two heartbeats"));
 	broker_command(broker, "resume");
 	broker_free(broker);
 	free(folder);
@@ -246,13 +244,13 @@ START_TEST(a_broker_that_blocks_a_command_counts_as_away)
 	scratch_write(file, "message");
 	set_memory_limit(broker, "0.00001");
 	expect_blocked((const char *const[]){"publish", "--broker", url, "--queue", queue, "--wait",
-			       "300ms", file, NULL},
+			       "3s", file, NULL},
 		0, 69);
 	expect_blocked((const char *const[]){"publish", "--broker", url, "--queue", queue, "--wait",
 			       "1h", file, NULL},
 		SIGTERM, 75);
 	expect_blocked((const char *const[]){"request", "--broker", url, "--queue", queue, "--wait",
-			       "300ms", "message", NULL},
+			       "3s", "message", NULL},
 		0, 69);
 	broker_free(broker);
 	free(folder);

@@ -67,7 +67,6 @@ START_TEST(a_published_delay_is_kept)
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "now", .correlation_id = "now"});
 	expect_witness("now");
-	ck_assert_int_eq(fixture_witnessed("later"), 0);
 	expect_witness("later");
 	ck_assert_int_ge(wall_ms() - start, 2500);
 	ck_assert_int_eq(fixture_witnessed(NULL), 2);
@@ -81,14 +80,14 @@ START_TEST(it_waits_in_the_broker)
 {
 	struct proc *serve = serve_echo("retry: {attempts: 1}");
 	char *waiting = wait_queue("3s");
-	char *time = scratch_text("%lld", (long long)wall_ms() + 3500);
+	char *time = scratch_text("%lld", (long long)wall_ms() + 8500);
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){
 			.body = "x", .correlation_id = "later", .headers = {{"NotBefore", time}}});
 	broker_expect_messages(fixture.broker, waiting, 1);
+	broker_expect_messages(fixture.broker, fixture.queue, 0); /* the original is acked */
 	proc_signal(serve, SIGKILL);
 	ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
-	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
 	serve = serve_echo("retry: {attempts: 1}");
 	expect_witness("later");
 	ck_assert_int_eq(fixture_witnessed(NULL), 1);
@@ -112,16 +111,22 @@ static struct message *take_dead(const char *reason, int64_t attempts)
 	return dead;
 }
 
+static void await_postponed(json_int_t times)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (control_figure("totals", "postponed_by_worker") < times)
+		fixture_poll(deadline, 20, "the task has been postponed several times");
+}
+
 /* It comes back six times, in its only attempt; its rejection shows what is left of it. */
 START_TEST(what_is_postponed_is_unchanged)
 {
 	declare(kinds[_i]);
 	struct proc *serve = serve_echo("properties: true, retry: {attempts: 1}");
-	int64_t until = wall_ms() + 2000;
-	char *digits = scratch_text("%lld", (long long)until);
+	const char *release = fixture_release_path("postponed");
 	amqp_table_entry_t entries[] = {
 		entry("X-Postpone-Until", (amqp_field_value_t){.kind = AMQP_FIELD_KIND_UTF8,
-						  .value.bytes = amqp_cstring_bytes(digits)}),
+						  .value.bytes = amqp_cstring_bytes(release)}),
 		entry("X-Postpone-Ms",
 			(amqp_field_value_t){.kind = AMQP_FIELD_KIND_I32, .value.i32 = 300}),
 		entry("X-Status",
@@ -146,8 +151,9 @@ START_TEST(what_is_postponed_is_unchanged)
 		.content_encoding = amqp_cstring_bytes("gzip"),
 	};
 	client_publish(fixture.client, fixture.queue, "\0binary\xff", 8, &sent);
+	await_postponed(6);
+	fixture_release("postponed");
 	struct message *dead = take_dead("rejected", 1);
-	ck_assert_int_ge(wall_ms(), until);
 	ck_assert_uint_eq(dead->size, 8);
 	ck_assert_int_eq(memcmp(dead->body, "\0binary\xff", 8), 0);
 	ck_assert_int_eq(dead->properties.priority, 7);
@@ -166,11 +172,9 @@ START_TEST(what_is_postponed_is_unchanged)
 	}
 	ck_assert_ptr_null(message_header(dead, "x-death"));
 	message_free(dead);
-	ck_assert_int_ge(control_figure("totals", "postponed_by_worker"), 6);
 	expect_clean_end(serve);
 	ck_assert_int_eq(proc_count_logged(serve, "retrying"), 0);
 	ck_assert_int_ge(proc_count_logged(serve, " postponed by a worker"), 1);
-	free(digits);
 }
 END_TEST
 

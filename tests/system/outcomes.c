@@ -32,7 +32,7 @@ static const struct outcome {
 	{"recovering", {{"X-Fail-Until", "2"}}, NULL, CHEAP, END_DONE, NULL, 0, 2},
 	{"rejected", {{"X-Status", "404"}}, NULL, CHEAP, END_DEAD, "rejected", 1, 0},
 	{"crashing", {{"X-Crash", "11"}}, NULL, TIMES, END_DEAD, "crashed", ATTEMPTS, ATTEMPTS - 1},
-	{"hanging", {{"X-Sleep-Ms", "600000"}}, NULL, TIMES, END_DEAD, "timed-out", ATTEMPTS,
+	{"hanging", {{"X-Sleep-Ms", "600000"}, {"X-Hard-Limit-Ms", "700"}}, NULL, TIMES, END_DEAD, "timed-out", ATTEMPTS,
 		ATTEMPTS - 1},
 	{"breaking", {{"X-Break", "1"}}, NULL, TIMES, END_DEAD, "protocol-error", ATTEMPTS,
 		ATTEMPTS - 1},
@@ -76,7 +76,7 @@ static struct proc *serve(void)
 {
 	char *pool = scratch_text(
 		"- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 4,\n"
-		"   prefetch: %d, properties: true, limits: {hard: 700ms, grace: 200ms},\n"
+		"   prefetch: %d, properties: true, limits: {hard: 1h, grace: 200ms},\n"
 		"   retry: {attempts: %d, delay: [100ms, 200ms]}}\n",
 		fixture.queue, fixture_built("workers/echo"), PREFETCH, ATTEMPTS);
 	struct proc *proc = fixture_serve_pools(pool);

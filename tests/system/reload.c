@@ -278,7 +278,7 @@ START_TEST(workers_are_replaced_when_their_command_changes)
 	proc_expect_gone(pid);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	ck_assert_int_eq(fixture_witnessed("long"), 1);
-	ck_assert_int_eq(proc_count_logged(proc, "worker left"), 2);
+	proc_await_logged(proc, "worker left", 2);
 
 	/* A command that fails: the old workers stay. */
 	pid = fixture_worker_pid();
@@ -301,7 +301,7 @@ START_TEST(replaced_pool_works_until_new_pool_is_ready)
 		"- {name: tested, queue: %s, command: [/nowhere/worker]}\n", fixture.replies);
 	expect_action(moved, "tested", "replaced");
 	proc_expect(proc, "worker could not be started");
-	free(control_get("/readyz", 200)); /* the old pool works */
+	control_await("/readyz", 200); /* the old pool works */
 	control_expect_text(RUN(0, "status"),
 		"pool tested: its new configuration is not ready, and the former one works on: ");
 	post(fixture.queue, "old");

@@ -80,6 +80,7 @@ START_TEST(guard_still_finds_processes)
 		public_copy("workers/echo"));
 	struct proc *serve = serve_unprivileged("", command);
 	pid_t worker = fixture_worker_pid();
+	proc_expect(serve, "stayed:");
 	char *lines = proc_stderr(serve);
 	const char *number = strstr(lines, "stayed:");
 	ck_assert_ptr_nonnull(number);

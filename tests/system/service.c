@@ -204,27 +204,13 @@ START_TEST(stop_reports_tasks_in_hand)
 }
 END_TEST
 
-static void await_stopped(pid_t pid)
-{
-	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
-	char *path = scratch_text("/proc/%d/stat", (int)pid), *stat, state;
-	do {
-		fixture_poll(deadline, 1, "the process is stopped");
-		stat = scratch_read(path, NULL);
-		state = strrchr(stat, ')')[2];
-		free(stat);
-	} while (state != 'T');
-	free(path);
-}
-
 /* The beats of a second supervisor serve as the clock. */
 START_TEST(watchdog_notices_blocked_loop)
 {
 	struct manager manager = manager_open("manager"), clock = manager_open("clock");
 	struct proc *serve = serve_one(&manager, watchdog), *other = serve_one(&clock, watchdog);
 	expect_beats(&manager, 3);
-	proc_signal(serve, SIGSTOP);
-	await_stopped(proc_pid(serve));
+	proc_suspend(serve);
 	while (hear(&manager, 0))
 		;
 	expect_beats(&clock, 20);

@@ -163,7 +163,7 @@ START_TEST(drain_time_does_not_count_suspension)
 	fixture_post_held(serve, "in-hand");
 	proc_signal(serve, SIGTERM);
 	proc_expect(serve, "draining");
-	proc_signal(serve, SIGSTOP);
+	proc_suspend(serve);
 	poll(NULL, 0, 6500);
 	proc_signal(serve, SIGCONT);
 	proc_signal(serve, SIGUSR1);

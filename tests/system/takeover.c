@@ -12,8 +12,6 @@
 
 #define DELAY_MS 10000
 #define LEASE_MS (DELAY_MS / 2)
-/* What a busy machine may add. */
-#define SLACK_MS 8000
 
 static char *pools(const char *settings)
 {
@@ -68,7 +66,7 @@ static void expect_once_in_order(const char *wanted)
 START_TEST(a_killed_supervisor_is_replaced_after_the_delay)
 {
 	struct proc *active = start_active(), *standby = start_standby();
-	int64_t killed, took;
+	int64_t killed;
 
 	post("a", "a1", true);
 	proc_expect(active, "begins a1");
@@ -79,12 +77,9 @@ START_TEST(a_killed_supervisor_is_replaced_after_the_delay)
 	proc_expect(standby, "consuming queue");
 	post("b", "b1", false);
 	proc_expect(standby, "begins b1");
-	ck_assert_int_lt(deadline_now_ms() - killed, DELAY_MS);
-	fixture_release("end");
+	fixture_release("end"); /* not before: a1 would have kept the only worker */
 	proc_expect(standby, "begins a1");
-	took = deadline_now_ms() - killed;
-	ck_assert_int_ge(took, DELAY_MS);
-	ck_assert_int_lt(took, DELAY_MS + SLACK_MS);
+	ck_assert_int_ge(deadline_now_ms() - killed, DELAY_MS);
 	proc_expect(standby, "begins a2");
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	expect_once_in_order("b1\na1\na2\n");
@@ -95,7 +90,6 @@ END_TEST
 START_TEST(a_drained_supervisor_is_replaced_at_once)
 {
 	struct proc *active = start_active(), *standby = start_standby();
-	int64_t stopped;
 
 	/* Its own wait as the first holder of that queue would be passed on. */
 	fixture_stop(active);
@@ -109,14 +103,13 @@ START_TEST(a_drained_supervisor_is_replaced_at_once)
 	post("a", "a2", false);
 	active = standby;
 	standby = start_standby();
-	stopped = deadline_now_ms();
 	proc_signal(active, SIGTERM);
 	proc_expect(active, "draining");
 	ck_assert(!proc_has_logged(standby, "active:"));
 	fixture_release("end");
 	ck_assert_int_eq(proc_wait(active), 0);
 	proc_expect(standby, "begins a2");
-	ck_assert_int_lt(deadline_now_ms() - stopped, DELAY_MS + SLACK_MS);
+	ck_assert(!proc_has_logged(standby, "did not pass it on"));
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	expect_once_in_order("a1\na2\n");
 	fixture_stop(standby);
@@ -128,16 +121,15 @@ START_TEST(the_workers_of_a_stopped_supervisor_end_with_its_lease)
 {
 	struct proc *active = start_active(), *standby = start_standby();
 	pid_t worker = fixture_worker_pid();
-	int64_t stopped, took;
+	int64_t stopped;
 
 	post("a", "a1", true);
 	proc_expect(active, "begins a1");
 	stopped = deadline_now_ms();
 	proc_signal(active, SIGSTOP);
 	proc_expect_gone(worker);
-	took = deadline_now_ms() - stopped;
-	ck_assert_int_ge(took, LEASE_MS - DELAY_MS / 6 - 100);
-	ck_assert_int_lt(took, DELAY_MS);
+	ck_assert_int_ge(deadline_now_ms() - stopped, LEASE_MS - DELAY_MS / 6 - 100);
+	ck_assert(!proc_has_logged(standby, "active: has the token"));
 	proc_signal(active, SIGCONT);
 	proc_expect(active, "was not renewed in time");
 	proc_signal(active, SIGKILL);

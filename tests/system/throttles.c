@@ -148,6 +148,24 @@ static void post(const char *queue, const char *tenant, int from, int to)
 	client_post_all(fixture.client, queue, letters, count, NULL);
 }
 
+/* It starts with a period that is longer than any test: what the tests look at before this is no
+ * question of time. Without a record nothing starts for the first 10 s. */
+#define LONG_PERIOD "10min"
+
+static void shorten_period(const char *name)
+{
+	char *said = RUN(0, "throttle", name, "--period", "1s");
+	command_expect_text(said, "in 1s");
+}
+
+static bool has_waiting_task(size_t pool)
+{
+	json_t *answer = control_get_json("/v1/pools");
+	bool has = control_number(control_member(answer, "pools", pool), "tasks", "waiting") > 0;
+	json_decref(answer);
+	return has;
+}
+
 /* ---------- one limit for all ---------- */
 
 /* Together they start 10 tasks a second, and each gets its share. */
@@ -159,7 +177,11 @@ START_TEST(pools_share_a_limit_alike)
 	char *both = scratch_text("%s%s", one, two);
 	post(fixture.queue, "one", 0, EACH);
 	post(fixture.replies, "two", 0, EACH);
-	struct proc *proc = serve(both, "- {name: erp, limit: 10, period: 1s}\n");
+	struct proc *proc = serve(both, "- {name: erp, limit: 10, period: " LONG_PERIOD "}\n");
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (!has_waiting_task(0) || !has_waiting_task(1))
+		fixture_poll(deadline, 20, "tasks of both pools wait");
+	shorten_period("erp");
 	await_witnessed(2 * EACH);
 	ck_assert_int_le(figure("erp", "starts_in_window"), LIMIT);
 	ck_assert_int_eq(figure("erp", "starts"), 2 * EACH);
@@ -169,8 +191,6 @@ START_TEST(pools_share_a_limit_alike)
 	int first = begins_count_queue(&begins, fixture.queue, EACH);
 	ck_assert_int_ge(first, EACH / 4);
 	ck_assert_int_le(first, EACH - EACH / 4);
-	/* It is used: eight windows take seven periods. */
-	ck_assert_int_le(begins.all[2 * EACH - 1].at - begins.all[0].at, 10 * SECOND);
 	fixture_stop(proc);
 	ck_assert_int_eq(fixture_witnessed(NULL), 2 * EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
@@ -204,14 +224,27 @@ END_TEST
 
 static const char by_tenant[] = "- {name: tenant, limit: 5, period: 1s, key: 'header:tenant'}\n";
 
+static int count_begun(const char *tenant)
+{
+	int count = 0;
+	begins_read(&begins);
+	for (int i = 0; i < begins.count; i++)
+		count += strcmp(begins.all[i].tenant, tenant) == 0;
+	return count;
+}
+
 /* With one worker, which is free for the others. */
 START_TEST(only_the_tenant_over_its_limit_waits)
 {
+	static const char *const tenants[] = {"a", "b", "c"};
+	static const int first[] = {5, 5, 4};
 	char *text = pool("tested", fixture.queue, "workers: 1, prefetch: 100, throttle: [tenant]");
 	post(fixture.queue, "a", 0, 20);
 	post(fixture.queue, "b", 0, 5);
 	post(fixture.queue, "c", 0, 4);
-	struct proc *proc = serve(text, by_tenant);
+	/* Of the 20, the last ones wait for 45 s here: after more than a minute they would go back. */
+	struct proc *proc =
+		serve(text, "- {name: tenant, limit: 5, period: 15s, key: 'header:tenant'}\n");
 	await_witnessed(14);
 	ck_assert_int_eq(figure("tenant", "keys"), 3);
 	await_figure("tenant", "waiting", 15);
@@ -221,14 +254,14 @@ START_TEST(only_the_tenant_over_its_limit_waits)
 		exposition_value(metrics, "wpool_throttle_limit{throttle=\"tenant\"}"), 5);
 	ck_assert_ptr_null(strstr(shown, "\"a\""));
 	ck_assert_ptr_null(strstr(metrics, "\"a\""));
+	for (int tenant = 0; tenant < 3; tenant++) /* the first window of each */
+		ck_assert_int_eq(count_begun(tenants[tenant]), first[tenant]);
+	shorten_period("tenant");
 	await_witnessed(29);
 	begins_read(&begins);
 	ck_assert_int_eq(begins_expect_windows(&begins, "a", 5, SECOND), 20);
 	ck_assert_int_eq(begins_expect_windows(&begins, "b", 5, SECOND), 5);
 	ck_assert_int_eq(begins_expect_windows(&begins, "c", 5, SECOND), 4);
-	for (int i = 0; i < 14; i++) /* the first window of each */
-		ck_assert_int_le(
-			begins.all[i].at - begins.all[0].at, SECOND - SECOND / BEGINS_LATE_PART);
 	fixture_stop(proc);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	free(shown);
@@ -268,7 +301,8 @@ START_TEST(the_caller_is_told_when_to_come_again)
 {
 	char *text = pool("tested", fixture.queue, "workers: 1, prefetch: 50, throttle: [erp]");
 	struct proc *proc =
-		serve(text, "- {name: erp, limit: 1, period: 3s, when_exceeded: reply}\n");
+		serve(text, "- {name: erp, limit: 1, period: " LONG_PERIOD
+			    ", when_exceeded: reply}\n");
 	await_open("erp");
 	struct letter letter = {
 		.body = "x", .correlation_id = "first", .headers = {{"X-Status", "201"}}};
@@ -278,7 +312,7 @@ START_TEST(the_caller_is_told_when_to_come_again)
 	ck_assert_uint_eq(refusal->size, 0);
 	ck_assert_int_eq(message_header_number(refusal, "Status"), 429);
 	int64_t retry_after = message_header_number(refusal, "RetryAfterMilliseconds");
-	ck_assert(retry_after > 0 && retry_after <= 3000);
+	ck_assert(retry_after > 0 && retry_after <= 600000);
 	ck_assert(message_text_is(refusal->properties.correlation_id, "second"));
 	message_free(refusal);
 	ck_assert_int_eq(figure("erp", "refused"), 1);
@@ -286,10 +320,12 @@ START_TEST(the_caller_is_told_when_to_come_again)
 	command_expect_text(RUN(75, "request", "--broker", broker_url(fixture.broker), "--queue",
 				    fixture.queue, "x"),
 		"refused by a throttle of its pool: try again in ");
-	post(fixture.queue, "-", 3, 4); /* without a caller it waits */
+	post(fixture.queue, "-", 3, 4);
+	await_figure("erp", "waiting", 1); /* without a caller */
+	shorten_period("erp");
 	await_witnessed(2);
 	begins_read(&begins);
-	ck_assert_int_eq(begins_expect_windows(&begins, NULL, 1, 3 * SECOND), 2);
+	ck_assert_int_eq(begins_expect_windows(&begins, NULL, 1, SECOND), 2);
 	fixture_stop(proc);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	free(text);
@@ -300,7 +336,8 @@ START_TEST(what_exceeds_the_limit_becomes_a_dead_letter)
 {
 	char *text = pool("tested", fixture.queue, "workers: 1, prefetch: 50, throttle: [erp]");
 	struct proc *proc =
-		serve(text, "- {name: erp, limit: 2, period: 2s, when_exceeded: dead-letter}\n");
+		serve(text, "- {name: erp, limit: 2, period: " LONG_PERIOD
+			    ", when_exceeded: dead-letter}\n");
 	await_open("erp");
 	post(fixture.queue, "-", 0, 5);
 	await_witnessed(2);

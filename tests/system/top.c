@@ -18,7 +18,7 @@ static struct proc *serve_two(void)
 {
 	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "2", NULL});
 
-	control_await("/readyz", 200);
+	control_await_figure("workers", "ready", 2);
 	return serve;
 }
 

@@ -95,7 +95,7 @@ START_TEST(new_code_works_the_next_tasks)
 	proc_expect(proc, "worker.py changed: restarting the workers of all pools");
 	proc_expect(proc, RESTARTED);
 	expect_answer("two");
-	proc_signal(proc, SIGSTOP); /* so that it sees two quick saves at once */
+	proc_suspend(proc); /* so that it sees two quick saves at once */
 	write_worker("three");
 	write_worker("four");
 	proc_signal(proc, SIGCONT);
@@ -105,7 +105,7 @@ START_TEST(new_code_works_the_next_tasks)
 
 	folder = scratch_path(library, "lib");
 	more = scratch_path(folder, "more.py");
-	proc_signal(proc, SIGSTOP);
+	proc_suspend(proc);
 	ck_assert_int_eq(mkdir(folder, 0755), 0);
 	scratch_write(more, "MORE = ' and more'\n");
 	proc_signal(proc, SIGCONT);

@@ -63,7 +63,7 @@ END_TEST
 /* A task without a limit of its own, which begins later, ends before it at that of the pool. */
 START_TEST(limit_of_the_worker_may_be_longer)
 {
-	struct proc *proc = serve(_i, "retry: {attempts: 1}, limits: {hard: 1s, grace: 300ms}");
+	struct proc *proc = serve(_i, "retry: {attempts: 1}, limits: {hard: 3s, grace: 300ms}");
 	post("long", scratch_text("wait 3600000 %s", fixture_release_path("long")));
 	control_await_figure("tasks", "open", 1);
 	post("short", "stay");
@@ -71,7 +71,7 @@ START_TEST(limit_of_the_worker_may_be_longer)
 	ck_assert(message_text_is(dead->properties.correlation_id, "short"));
 	ck_assert(message_header_is(dead, "x-wpool-reason", "timed-out"));
 	message_free(dead);
-	ck_assert(proc_has_logged(proc, "exceeded its hard limit (1.0 s); ending it"));
+	ck_assert(proc_has_logged(proc, "exceeded its hard limit (3.0 s); ending it"));
 	fixture_release("long");
 	control_await_figure("totals", "done", 1);
 	ck_assert_int_eq(control_figure("totals", "retried"), 0);

@@ -1,6 +1,7 @@
 /* The worker of most system tests, in a pool with a concurrency with a thread for each task. The
  * headers of a task say what it does:
  *   X-Accept 1         at the beginning, accept it: it is acked, and goes on
+ *   X-Hard-Limit-Ms N  then set this hard limit of the task
  *   X-Begin TEXT       then write TEXT to stderr
  *   X-Leak-Mib N       then allocate N MiB and never free them
  *   X-Sleep-Ms N       then sleep N ms
@@ -14,7 +15,7 @@
  *   X-Status S         answer S: 200 (the default), 201, 400-499 or 500-599
  *   X-Retry-After-Ms N with a 5xx, ask for this delay
  *   X-Postpone-Until T while it is earlier than T (ms since 1970), postpone the task: until then,
- *                      or with X-Postpone-Ms for so long
+ *                      or with X-Postpone-Ms for so long; T may be a path: until this file exists
  *   X-Report R         with a 201, reply R: pid, task or process; else the reply is the body
  *   X-Reply-Bytes N    with a 201, reply N bytes of 'x'
  *   X-Reply-Queue Q    with a 201, reply to this queue
@@ -187,9 +188,11 @@ static long long wall_ms(void)
 
 static bool postpone(struct wpool_task *task)
 {
+	const char *path = wpool_task_header(task, "X-Postpone-Until");
+	bool is_path = path && *path == '/';
 	long long left_ms = number_in(task, "X-Postpone-Until", 0) - wall_ms();
 	long long delay_ms = number_in(task, "X-Postpone-Ms", left_ms);
-	if (left_ms <= 0)
+	if (is_path ? access(path, F_OK) == 0 : left_ms <= 0)
 		return false;
 	wpool_postpone(task, delay_ms < WPOOL_POSTPONE_MIN_MS ? WPOOL_POSTPONE_MIN_MS : delay_ms);
 	return true;
@@ -281,8 +284,11 @@ static void record_begin(const struct echo *echo, const struct wpool_task *task)
 static void handle(struct wpool_task *task, void *context)
 {
 	long long hand_backs = number_in(task, "X-Hand-Back", 0);
+	long long limit_ms = number_in(task, "X-Hard-Limit-Ms", 0);
 	if (wpool_task_header(task, "X-Accept"))
 		wpool_accept(task);
+	if (limit_ms > 0)
+		wpool_set_hard_limit(task, limit_ms);
 	record_begin(context, task);
 	check_time(task);
 	say(wpool_task_header(task, "X-Begin"));

@@ -1,17 +1,17 @@
 """`stop` under load: tasks that are short, long, or ignore SIGTERM."""
 from engine import Failure, await_for, inspect
-from project import timed, within
+from project import timed
 from traffic import SECONDS
 
 QUEUE = "slow"
 WORKERS = 8
-SHORT_SECONDS_MAX = 2
-# stop_grace_period: after it the engine would kill the supervisor, and the exit status would be 137.
-SECONDS_MAX = 50
 
 
 def stopped_under_load(project, name, seconds, mode, count):
-    """Stop the supervisor while its workers have tasks. Return (seconds, exit status)."""
+    """Stop the supervisor while its workers have tasks. Return (seconds, exit status).
+
+    The status is 75 if `drain` was over before the tasks were, and 137 if stop_grace_period was over before the stop was.
+    """
     configure(project, seconds, mode)
     project.traffic.publish(name, range(count), QUEUE)
     container = project.compose.container("supervisor")
@@ -39,12 +39,12 @@ def finish(project, name, count):
 
 
 def stop_short(project):
-    """Tasks of 50 ms: the stop is quick, and repeats nothing."""
+    """Tasks of 50 ms: the stop repeats nothing."""
     seconds, status = stopped_under_load(project, "stop-short", 0.05, "obedient", 2000)
     seen = finish(project, "stop-short", 2000)
     if status != 0 or project.traffic.twice("stop-short"):
         raise Failure(f"exit status {status}, {seen}")
-    return f"{within(seconds, SHORT_SECONDS_MAX)}, exit 0; {seen}"
+    return f"{seconds:.1f} s, exit 0; {seen}"
 
 
 def stop_long(project):
@@ -53,7 +53,7 @@ def stop_long(project):
     seen = finish(project, "stop-long", 3 * WORKERS)
     if status != 0 or project.traffic.twice("stop-long"):
         raise Failure(f"exit status {status}, {seen}")
-    return f"{within(seconds, SECONDS_MAX)}, exit 0; {seen}"
+    return f"{seconds:.1f} s, exit 0; {seen}"
 
 
 def stop_stubborn(project):
@@ -62,7 +62,7 @@ def stop_stubborn(project):
     seen = finish(project, "stop-stubborn", 3 * WORKERS)
     if status != 75:
         raise Failure(f"exit status {status}, {seen}")
-    return f"{within(seconds, SECONDS_MAX)}, exit 75; {seen}"
+    return f"{seconds:.1f} s, exit 75; {seen}"
 
 
 CHECKS = (stop_short, stop_long, stop_stubborn)
