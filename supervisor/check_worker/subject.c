@@ -11,6 +11,7 @@
 #include "process/spawn.h"
 #include "runtime/report/texts.h"
 #include "wire/frame.h"
+#include "worker/incoming.h"
 #include "worker/launch.h"
 
 #include <errno.h>
@@ -42,21 +43,9 @@ static bool fail_by_output(
 		fault->what, fault->detail);
 }
 
-static bool fail_by_length(struct subject *subject, struct text bytes)
+/* whole: the frame with its length. */
+static bool take_frame(struct subject *subject, struct text frame, struct text whole)
 {
-	uint64_t limit = subject->setup->config.task.frame_limit;
-	char detail[FAULT_DETAIL_SIZE];
-	fault_detail_length(detail, bytes, limit);
-	return fault_set(&subject->fault, FAULT_BAD_LENGTH, bytes, "a frame %s (%s)",
-		wire_get_length((const uint8_t *)bytes.ptr) == 0 ? "of no length"
-								 : "over max_frame",
-		detail);
-}
-
-/* whole: a frame with its length. */
-static bool take_frame(struct subject *subject, struct text whole)
-{
-	struct text frame = text_of(whole.ptr + WIRE_LENGTH_BYTES, whole.len - WIRE_LENGTH_BYTES);
 	struct output *output;
 	struct answer_fault fault;
 	enum rc rc = answer_read(frame, &subject->setup->config.answer, &output, &fault);
@@ -92,17 +81,20 @@ void subject_read_on(struct subject *subject)
 /* False: none has come whole, or .fault is set. */
 bool subject_take_output(struct subject *subject)
 {
-	struct text bytes = buf_text(&subject->received);
-	if (bytes.len < WIRE_LENGTH_BYTES || subject->fault.kind != FAULT_NONE)
+	size_t limit = subject->setup->config.task.frame_limit;
+	struct text bytes = buf_text(&subject->received), frame;
+	struct answer_fault fault;
+	if (subject->fault.kind != FAULT_NONE)
 		return false;
-	uint32_t len = wire_get_length((const uint8_t *)bytes.ptr);
-	if (len == 0 || len > subject->setup->config.task.frame_limit)
-		return fail_by_length(subject, bytes);
-	struct text whole = subject_first_frame(subject);
-	if (whole.len == 0)
+	enum rc rc = incoming_first(bytes, limit, &frame, &fault);
+	if (rc == RC_MALFORMED)
+		return fault_set(&subject->fault, FAULT_BAD_LENGTH, bytes, "%s (%s)", fault.what,
+			fault.detail);
+	if (rc != RC_OK)
 		return false;
-	bool is_right = take_frame(subject, whole);
-	buf_consume(&subject->received, whole.len);
+	size_t size = WIRE_LENGTH_BYTES + frame.len;
+	bool is_right = take_frame(subject, frame, text_of(bytes.ptr, size));
+	buf_consume(&subject->received, size);
 	subject_read_on(subject);
 	return is_right;
 }

@@ -59,7 +59,7 @@ static void reset(struct worker *worker)
 	worker->is_full = worker->has_logged_trouble = worker->has_logged_stdin = false;
 	worker->exit = (struct exit_info){.kind = EXIT_NONE};
 	worker->left = SIZE_MAX;
-	worker->unfinished.len = 0;
+	incoming_forget(&worker->incoming);
 	worker->open = 0;
 	worker->is_behind = worker->has_begun = false;
 	worker->control = -1;
@@ -75,7 +75,7 @@ void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
 	child_start_init(&worker->start);
 	/* A frame of any size is accepted while the pipe is below its high mark. */
 	outgoing_init(&worker->output, OUTPUT_HIGH + frame);
-	buf_init(&worker->begun, frame + WORKER_READ);
+	incoming_init(&worker->incoming, frame + WORKER_READ);
 	worker_pipe_init(&worker->pipe, config->pipe, workers->rundir, workers_owner(config));
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		worker_log_init(&worker->logs[stream], workers->loop);
@@ -174,35 +174,11 @@ void worker_write(struct worker *worker)
 
 /* ---------- outputs come in ---------- */
 
-/* A frame that is whole could not be handled, because memory was short. */
-static void keep_unfinished(struct worker *worker)
-{
-	struct text bytes = buf_text(&worker->begun);
-	size_t len = sizeof worker->unfinished.head;
-	if (bytes.len == 0 || (bytes.len >= WIRE_LENGTH_BYTES &&
-				      bytes.len - WIRE_LENGTH_BYTES >=
-					      wire_get_length((const uint8_t *)bytes.ptr)))
-		return;
-	memcpy(worker->unfinished.head, bytes.ptr, bytes.len < len ? bytes.len : len);
-	worker->unfinished.len = bytes.len;
-}
-
-/* True: an unfinished frame was kept, and ret describes it. */
-static bool describe_unfinished(const struct worker *worker, char ret[FAULT_DETAIL_SIZE])
-{
-	size_t len = worker->unfinished.len, max = sizeof worker->unfinished.head;
-	if (len > 0)
-		fault_detail_half(
-			ret, text_of(worker->unfinished.head, len < max ? len : max), len);
-	return len > 0;
-}
-
 static void stop_reading(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	ev_io_stop(workers->loop, &worker->readable);
-	keep_unfinished(worker);
-	buf_release(&worker->begun);
+	incoming_end(&worker->incoming);
 	if (workers->stuck == worker)
 		workers->stuck = NULL;
 	worker->input = INPUT_DONE;
@@ -212,7 +188,7 @@ static void stop_reading(struct worker *worker)
 static void report_broken(struct worker *worker, const struct answer_fault *fault)
 {
 	stop_reading(worker);
-	worker->unfinished.len = 0;
+	incoming_forget(&worker->incoming);
 	drop_output(worker);
 	worker_report(worker,
 		&(struct event){.kind = SLOT_BROKEN,
@@ -225,8 +201,8 @@ static void report_broken(struct worker *worker, const struct answer_fault *faul
 static void report_closed(struct worker *worker)
 {
 	struct answer_fault fault = {.what = "closed its pipe"};
-	keep_unfinished(worker);
-	if (describe_unfinished(worker, fault.detail))
+	incoming_end(&worker->incoming);
+	if (incoming_describe(&worker->incoming, fault.detail))
 		fault.what = "closed its pipe in the middle of a frame";
 	report_broken(worker, &fault);
 }
@@ -287,28 +263,19 @@ static enum rc handle_frame(
 static enum rc handle_frames(struct worker *worker, struct text *bytes)
 {
 	size_t limit = worker->workers->config->task.frame_limit;
-	const char *start = buf_len(&worker->begun) > 0 ? NULL : bytes->ptr;
+	const char *start = buf_len(&worker->incoming.bytes) > 0 ? NULL : bytes->ptr;
 	struct answer_fault fault;
-	enum rc rc = RC_OK;
-	while (rc == RC_OK && bytes->len >= WIRE_LENGTH_BYTES) {
-		uint32_t len = wire_get_length((const uint8_t *)bytes->ptr);
-		if (len == 0 || len > limit) {
-			fault.what = len == 0 ? "a frame of no length" : "a frame over max_frame";
-			fault.task_id = 0;
-			fault_detail_length(fault.detail, *bytes, limit);
-			rc = RC_MALFORMED;
-			break;
-		}
-		if (bytes->len - WIRE_LENGTH_BYTES < len)
-			break;
-		struct text frame = text_of(bytes->ptr + WIRE_LENGTH_BYTES, len);
-		size_t used = WIRE_LENGTH_BYTES + (size_t)len;
+	struct text frame;
+	enum rc rc;
+	while ((rc = incoming_first(*bytes, limit, &frame, &fault)) == RC_OK) {
+		size_t used = WIRE_LENGTH_BYTES + frame.len;
 		bool is_last = used == bytes->len;
 		if (is_last && bytes->ptr == start)
 			worker->sole_turn = ev_iteration(worker->workers->loop);
 		rc = handle_frame(worker, frame, is_last, &fault);
-		if (rc == RC_OK)
-			*bytes = text_of(bytes->ptr + used, bytes->len - used);
+		if (rc != RC_OK)
+			break;
+		*bytes = text_of(bytes->ptr + used, bytes->len - used);
 	}
 	if (worker->has_begun) {
 		worker->has_begun = false;
@@ -316,34 +283,34 @@ static enum rc handle_frames(struct worker *worker, struct text *bytes)
 	}
 	if (rc == RC_MALFORMED)
 		report_broken(worker, &fault);
-	return rc;
+	return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* bytes: of the shared scratch. An unfinished frame is copied to .begun. */
+/* bytes: of the shared scratch. An unfinished frame is copied to .incoming. */
 static void handle_scratch(struct worker *worker, struct text bytes)
 {
 	enum rc rc = handle_frames(worker, &bytes);
 	if (rc == RC_MALFORMED)
 		return;
 	if (rc == RC_OK) {
-		buf_append_text(&worker->begun, bytes);
-		if (!worker->begun.failed)
+		buf_append_text(&worker->incoming.bytes, bytes);
+		if (!worker->incoming.bytes.failed)
 			return;
-		buf_clear(&worker->begun);
+		buf_clear(&worker->incoming.bytes);
 	}
 	worker->workers->stuck = worker;
 	worker->workers->stuck_bytes = bytes;
 	pause_reading(worker);
 }
 
-static void handle_begun(struct worker *worker)
+static void handle_incoming(struct worker *worker)
 {
-	struct text bytes = buf_text(&worker->begun);
+	struct text bytes = buf_text(&worker->incoming.bytes);
 	size_t before = bytes.len;
 	enum rc rc = handle_frames(worker, &bytes);
 	if (rc == RC_MALFORMED)
 		return;
-	buf_consume(&worker->begun, before - bytes.len);
+	buf_consume(&worker->incoming.bytes, before - bytes.len);
 	if (rc == RC_MEMORY)
 		pause_reading(worker);
 }
@@ -367,7 +334,7 @@ void worker_read(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	size_t size = worker->left < WORKER_READ ? worker->left : WORKER_READ;
-	bool is_frame_begun = buf_len(&worker->begun) > 0;
+	bool is_frame_begun = buf_len(&worker->incoming.bytes) > 0;
 	uint8_t *place = workers->scratch;
 	if (worker->input != INPUT_OPEN || size == 0)
 		return;
@@ -376,8 +343,8 @@ void worker_read(struct worker *worker)
 		return;
 	}
 	/* Read behind the unfinished frame, so that no byte is copied. */
-	if (is_frame_begun && !(place = buf_reserve(&worker->begun, size))) {
-		worker->begun.failed = false;
+	if (is_frame_begun && !(place = buf_reserve(&worker->incoming.bytes, size))) {
+		worker->incoming.bytes.failed = false;
 		pause_reading(worker);
 		return;
 	}
@@ -396,8 +363,8 @@ void worker_read(struct worker *worker)
 	if (worker->pipe.form == PIPE_FIFO)
 		worker_pipe_unlink(&worker->pipe); /* the worker has opened both */
 	if (is_frame_begun) {
-		buf_commit(&worker->begun, (size_t)n);
-		handle_begun(worker);
+		buf_commit(&worker->incoming.bytes, (size_t)n);
+		handle_incoming(worker);
 	} else {
 		handle_scratch(worker, text_of(place, (size_t)n));
 	}
@@ -411,8 +378,8 @@ static void read_on(struct worker *worker)
 	if (workers->stuck == worker) {
 		workers->stuck = NULL;
 		handle_scratch(worker, workers->stuck_bytes);
-	} else if (buf_len(&worker->begun) > 0) {
-		handle_begun(worker);
+	} else if (buf_len(&worker->incoming.bytes) > 0) {
+		handle_incoming(worker);
 	}
 }
 
@@ -445,7 +412,7 @@ static void report_gone(struct worker *worker)
 	char detail[FAULT_DETAIL_SIZE];
 	if (last)
 		last = output_add_stderr_line(last, line);
-	if (describe_unfinished(worker, detail))
+	if (incoming_describe(&worker->incoming, detail))
 		last = output_add_detail(last, text_from(detail));
 	struct event event = {.kind = SLOT_GONE, .slot = {.exit = worker->exit, .output = last}};
 	clear(worker); /* first: the pool may start the next life from within */

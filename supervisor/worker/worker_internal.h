@@ -12,6 +12,7 @@
 #include "process/child_start.h"
 #include "process/strays.h"
 #include "worker/log_gate.h"
+#include "worker/incoming.h"
 #include "worker/outgoing.h"
 #include "worker/preload.h"
 #include "worker/worker_log.h"
@@ -64,11 +65,7 @@ struct worker {
 	ev_io readable; /* INPUT_WAITING: a peer connects */
 	ev_io writable; /* active while the pipe is full */
 	struct outgoing output;
-	struct buf begun; /* the beginning of an incomplete frame */
-	struct {
-		uint8_t head[16];
-		size_t len; /* of all that came of it; 0: there is none */
-	} unfinished;       /* what begun had when the reading of this life stopped */
+	struct incoming incoming;
 	size_t left;        /* bytes still to be read; SIZE_MAX while the process lives */
 	mtime ended_at;     /* INPUT_ENDED */
 
