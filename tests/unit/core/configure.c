@@ -2,19 +2,11 @@
  * on, and nobody is interrupted. */
 #include "unit/support/core/rig.h"
 
-static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, tags);
-	rig_turn(rig);
-	rig_forget(rig);
-}
-
 START_TEST(fewer_attempts_apply_to_the_running_task)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
-	start_with(&rig, config, 2);
+	rig_begin(&rig, config, 2);
 	config.policy.attempts = 1;
 	rig_configure(&rig, config);
 	rig_expect(&rig, "");
@@ -30,7 +22,7 @@ START_TEST(a_longer_hard_limit_applies_to_the_running_task)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
-	start_with(&rig, config, 1);
+	rig_begin(&rig, config, 1);
 	rig_wait(&rig, 59 * MTIME_SECOND);
 	config.hard_limit = 90 * MTIME_SECOND;
 	rig_configure(&rig, config);
@@ -67,7 +59,7 @@ START_TEST(a_new_pipeline_depth_applies_at_once)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
-	start_with(&rig, config, 5);
+	rig_begin(&rig, config, 5);
 	config.pipeline = 3;
 	rig_configure(&rig, config);
 	rig_turn(&rig);
@@ -90,7 +82,7 @@ START_TEST(a_fixed_pipeline_can_become_automatic)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 2);
-	start_with(&rig, config, 4);
+	rig_begin(&rig, config, 4);
 	config.pipeline = 0;
 	config.pipe_wait = 5 * MTIME_MS;
 	rig_configure(&rig, config);
@@ -112,7 +104,7 @@ START_TEST(a_new_window_applies_at_once_and_does_not_add_up)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
-	start_with(&rig, config, 8);
+	rig_begin(&rig, config, 8);
 	config.prefetch = 4;
 	rig_configure(&rig, config);
 	rig_turn(&rig);
@@ -174,7 +166,7 @@ START_TEST(a_smaller_outbox_limit_stops_dispatch)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(2, 1);
-	start_with(&rig, config, 4);
+	rig_begin(&rig, config, 4);
 	rig_answer(&rig, 0, 201);
 	config.outbox_limit = 1;
 	rig_configure(&rig, config);
@@ -192,7 +184,7 @@ START_TEST(a_draining_pool_refuses_a_configuration)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
-	start_with(&rig, config, 1);
+	rig_begin(&rig, config, 1);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_forget(&rig);
 	config.policy.attempts = 1;

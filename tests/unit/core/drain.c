@@ -1,14 +1,6 @@
 /* How a pool leaves: drain and force. */
 #include "unit/support/core/rig.h"
 
-static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, tags);
-	rig_turn(rig);
-	rig_forget(rig);
-}
-
 static void expect_quiet(struct rig *rig, bool quiet)
 {
 	ck_assert_int_eq(pool_is_quiet(rig->pool), quiet);
@@ -36,7 +28,7 @@ END_TEST
 START_TEST(a_drain_finishes_confirms_acks_and_requeues)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(3, 2), 8); /* 6 in pipes, 7 and 8 wait */
+	rig_begin(&rig, rig_config(3, 2), 8); /* 6 in pipes, 7 and 8 wait */
 	rig_answer(&rig, 2, 200);
 	rig_answer(&rig, 2, 200);
 	rig_command(&rig, COMMAND_DRAIN);
@@ -102,7 +94,7 @@ END_TEST
 START_TEST(a_crash_during_a_drain_is_not_replaced)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 3), 3);
+	rig_begin(&rig, rig_config(1, 3), 3);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_source_fact(&rig, SOURCE_RESTED);
 	rig_gone(&rig, 0, 1);
@@ -122,7 +114,7 @@ END_TEST
 START_TEST(tasks_are_not_requeued_before_the_consumer_is_gone)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 2), 3);
+	rig_begin(&rig, rig_config(1, 2), 3);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
@@ -136,7 +128,7 @@ END_TEST
 START_TEST(refused_parcels_are_retried_during_a_drain)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 2), 1);
+	rig_begin(&rig, rig_config(1, 2), 1);
 	rig_answer(&rig, 0, 500);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_source_fact(&rig, SOURCE_RESTED);
@@ -153,7 +145,7 @@ END_TEST
 START_TEST(a_drain_without_channels_waits_for_nothing)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 2), 3);
+	rig_begin(&rig, rig_config(2, 2), 3);
 	rig_answer(&rig, 0, 201);
 	rig_outbox_down(&rig, LOSS_CONNECTION);
 	rig_source_fact(&rig, SOURCE_DOWN);
@@ -210,7 +202,7 @@ END_TEST
 START_TEST(a_drain_of_a_pool_without_workers_requeues)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_source_fact(&rig, SOURCE_RESTED);
@@ -228,7 +220,7 @@ END_TEST
 START_TEST(a_drained_pool_requeues_what_a_late_channel_delivers)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 0);
+	rig_begin(&rig, rig_config(1, 1), 0);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_gone(&rig, 0, 1);
 	rig_command(&rig, COMMAND_DRAIN);
@@ -250,7 +242,7 @@ END_TEST
 START_TEST(force_kills_requeues_and_closes)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 2), 5);
+	rig_begin(&rig, rig_config(2, 2), 5);
 	rig_answer(&rig, 0, 201);
 	rig_answer(&rig, 1, 200);
 	rig_forget(&rig);
@@ -278,7 +270,7 @@ END_TEST
 START_TEST(force_after_a_drain_cuts_it_short)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 2), 4);
+	rig_begin(&rig, rig_config(2, 2), 4);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_source_up(&rig);
 	rig_answer(&rig, 0, 200);
@@ -317,7 +309,7 @@ END_TEST
 START_TEST(force_without_begun_tasks_cuts_nothing)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	rig_answer(&rig, 0, 200);
 	rig_command(&rig, COMMAND_PAUSE); /* the second task waits */
 	rig_turn(&rig);
@@ -340,7 +332,7 @@ END_TEST
 START_TEST(force_cuts_an_unconfirmed_reply_short)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 1);
+	rig_begin(&rig, rig_config(1, 1), 1);
 	rig_answer(&rig, 0, 201);
 	ck_assert(pool_has_unfinished(rig.pool));
 	rig_command(&rig, COMMAND_FORCE);
@@ -359,7 +351,7 @@ START_TEST(a_closing_channel_gets_no_reject)
 	struct rig rig;
 	struct pool_config config = rig_config(1, 2);
 	config.policy.dead_letter_by_broker = true;
-	start_with(&rig, config, 2);
+	rig_begin(&rig, config, 2);
 	rig_answer(&rig, 0, 201);
 	rig_command(&rig, COMMAND_FORCE);
 	rig_turn(&rig);

@@ -1,15 +1,6 @@
 /* Lost channels: what becomes of deliveries and parcels, and which parcel closed the channel. */
 #include "unit/support/core/rig.h"
 
-/* Deliveries 1 to tags are in the pipe of the one worker. */
-static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, tags);
-	rig_turn(rig);
-	rig_forget(rig);
-}
-
 static void answer(struct rig *rig, int32_t status, int times)
 {
 	while (times-- > 0)
@@ -21,7 +12,7 @@ static void answer(struct rig *rig, int32_t status, int times)
 START_TEST(a_lost_channel_voids_its_tags)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 2), 4); /* 1, 2 in the pipe; 3, 4 wait */
+	rig_begin(&rig, rig_config(1, 2), 4); /* 1, 2 in the pipe; 3, 4 wait */
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_turn(&rig);
 	rig_source_up(&rig);
@@ -42,7 +33,7 @@ END_TEST
 START_TEST(a_task_released_in_the_turn_of_the_loss_is_not_acked)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 2), 2);
+	rig_begin(&rig, rig_config(1, 2), 2);
 	rig_answer(&rig, 0, 200);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_source_up(&rig);
@@ -55,7 +46,7 @@ END_TEST
 START_TEST(events_of_an_old_channel_are_dropped)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 2), 1);
+	rig_begin(&rig, rig_config(1, 2), 1);
 	rig_source_up(&rig); /* without a down: the one before is lost all the same */
 	rig.source_epoch--;
 	rig_deliver(&rig, 2, 2);
@@ -79,7 +70,7 @@ END_TEST
 START_TEST(a_parcel_of_an_orphan_is_not_published)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 3);
+	rig_begin(&rig, rig_config(1, 4), 3);
 	rig_outbox_down(&rig, LOSS_CONNECTION);
 	answer(&rig, 201, 3);
 	rig_source_fact(&rig, SOURCE_DOWN);
@@ -93,7 +84,7 @@ END_TEST
 START_TEST(a_published_parcel_may_outlive_its_channel)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 4);
+	rig_begin(&rig, rig_config(1, 4), 4);
 	answer(&rig, 201, 4);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_confirm(&rig, 2);
@@ -112,7 +103,7 @@ END_TEST
 START_TEST(orphans_are_freed_with_the_pool)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 6);
+	rig_begin(&rig, rig_config(1, 4), 6);
 	answer(&rig, 201, 2);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_source_up(&rig);
@@ -127,7 +118,7 @@ END_TEST
 START_TEST(orphans_behind_a_crash_are_not_requeued)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 2);
+	rig_begin(&rig, rig_config(1, 4), 2);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_source_up(&rig);
 	rig_deliver(&rig, 1, 2);
@@ -146,7 +137,7 @@ END_TEST
 START_TEST(a_parcel_alone_on_a_closed_channel_is_blamed)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 2);
+	rig_begin(&rig, rig_config(1, 4), 2);
 	answer(&rig, 201, 1);
 	rig_outbox_down(&rig, LOSS_CHANNEL);
 	rig_expect_told(&rig, "TASK_GIVEN_UP");
@@ -160,7 +151,7 @@ END_TEST
 START_TEST(probes_are_published_one_at_a_time)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 8), 5);
+	rig_begin(&rig, rig_config(1, 8), 5);
 	answer(&rig, 201, 3);
 	rig_outbox_down(&rig, LOSS_CHANNEL);
 	rig_outbox_up(&rig);
@@ -191,7 +182,7 @@ END_TEST
 START_TEST(a_closed_connection_needs_three_losses)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 1);
+	rig_begin(&rig, rig_config(1, 4), 1);
 	answer(&rig, 201, 1);
 	for (int times = 1; times <= 2; times++) {
 		rig_outbox_down(&rig, LOSS_CLOSED);
@@ -209,7 +200,7 @@ END_TEST
 START_TEST(a_close_of_a_shared_connection_blames_no_parcel)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 2);
+	rig_begin(&rig, rig_config(1, 4), 2);
 	answer(&rig, 201, 2);
 	for (int times = 1; times <= 10; times++) {
 		rig_outbox_down(&rig, LOSS_SHARED);
@@ -225,7 +216,7 @@ END_TEST
 START_TEST(a_copy_that_costs_a_channel_becomes_a_dead_letter)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 1);
+	rig_begin(&rig, rig_config(1, 4), 1);
 	answer(&rig, 500, 1);
 	rig_outbox_down(&rig, LOSS_CHANNEL);
 	ck_assert_int_eq(rig.reason, REASON_REPLY_REFUSED);
@@ -239,7 +230,7 @@ END_TEST
 START_TEST(a_renewal_that_costs_a_channel_is_no_attempt)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 0);
+	rig_begin(&rig, rig_config(1, 4), 0);
 	struct delivery *delivery = rig_delivery(1);
 	delivery->returns = 10;
 	rig_deliver_this(&rig, delivery);
@@ -267,7 +258,7 @@ START_TEST(a_hand_back_that_costs_a_channel_is_a_reply_refused)
 		struct rig rig;
 		struct pool_config config = rig_config(1, 4);
 		config.policy.unroutable = cases[i].unroutable;
-		start_with(&rig, config, 1);
+		rig_begin(&rig, config, 1);
 		rig_answer_this(&rig, 0, 1, rig_output(201, "own"));
 		rig_expect(&rig, "publish 1 hand-back 1");
 		rig_outbox_down(&rig, LOSS_CHANNEL);
@@ -285,7 +276,7 @@ START_TEST(a_dead_letter_that_costs_channels_lets_others_pass)
 	struct rig rig;
 	struct pool_config config = rig_config(1, 8);
 	config.hard_limit = MTIME_NEVER;
-	start_with(&rig, config, 3);
+	rig_begin(&rig, config, 3);
 	answer(&rig, 400, 1);
 	for (int round = 0; round < 3; round++) {
 		/* Known by then, and alone: a closed connection is its doing, too. */
@@ -320,7 +311,7 @@ START_TEST(a_culprit_is_rejected_if_the_broker_dead_letters)
 	struct rig rig;
 	struct pool_config config = rig_config(1, 4);
 	config.policy.dead_letter_by_broker = true;
-	start_with(&rig, config, 1);
+	rig_begin(&rig, config, 1);
 	answer(&rig, 500, 1);
 	rig_outbox_down(&rig, LOSS_CHANNEL);
 	rig_expect(&rig, "reject 1");
@@ -334,7 +325,7 @@ START_TEST(a_confirm_of_an_old_channel_confirms_nothing)
 	static const enum event_kind kinds[] = {
 		CONFIRMED, REFUSED, RETURNED, QUEUE_FOUND, OUTBOX_DOWN};
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 2);
+	rig_begin(&rig, rig_config(1, 4), 2);
 	answer(&rig, 201, 2);
 	rig_outbox_down(&rig, LOSS_CONNECTION);
 	rig_outbox_up(&rig);

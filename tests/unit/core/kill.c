@@ -83,8 +83,7 @@ START_TEST(no_end_of_the_worker_makes_suspects)
 		else if (how == 2)
 			rig_broken_task(&rig, 0, 2);
 		else if (how == 3)
-			rig_step(&rig, (struct event){.kind = SLOT_MEMORY,
-					       .slot = {.slot = 0, .life = 1, .bytes = 101}});
+			rig_memory(&rig, 0, 1, 101);
 		rig_gone(&rig, 0, 1);
 		rig_expect(&rig, how ? "kill 0.1, publish 1 dead 2" : "publish 1 dead 2");
 		ck_assert_uint_eq(rig.culprit, 2);

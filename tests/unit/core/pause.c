@@ -1,14 +1,6 @@
 /* A pause: no message is taken and no task begun; workers finish the tasks that they have. */
 #include "unit/support/core/rig.h"
 
-static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, tags);
-	rig_turn(rig);
-	rig_forget(rig);
-}
-
 static void pause_and_rest(struct rig *rig)
 {
 	rig_command(rig, COMMAND_PAUSE);
@@ -21,7 +13,7 @@ static void pause_and_rest(struct rig *rig)
 START_TEST(a_pause_finishes_tasks_of_workers_and_starts_none)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 2), 4);
+	rig_begin(&rig, rig_config(1, 2), 4);
 	rig_command(&rig, COMMAND_PAUSE);
 	rig_deliver(&rig, 5, 5); /* it was on its way */
 	rig_turn(&rig);
@@ -44,7 +36,7 @@ END_TEST
 START_TEST(waiting_tasks_are_requeued_after_a_minute)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 3);
+	rig_begin(&rig, rig_config(1, 1), 3);
 	pause_and_rest(&rig);
 	rig_answer(&rig, 0, 200);
 	rig_wait(&rig, 59 * MTIME_SECOND);
@@ -62,7 +54,7 @@ END_TEST
 START_TEST(a_short_pause_keeps_waiting_tasks)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 3);
+	rig_begin(&rig, rig_config(1, 1), 3);
 	pause_and_rest(&rig);
 	rig_answer(&rig, 0, 200);
 	rig_wait(&rig, 59 * MTIME_SECOND);
@@ -80,7 +72,7 @@ END_TEST
 START_TEST(a_pause_outlives_the_channel)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	pause_and_rest(&rig);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_turn(&rig);
@@ -104,7 +96,7 @@ END_TEST
 START_TEST(a_cancel_does_not_end_a_pause)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 1);
+	rig_begin(&rig, rig_config(1, 1), 1);
 	rig_command(&rig, COMMAND_PAUSE);
 	rig_command(&rig, COMMAND_PAUSE);
 	rig_source_fact(&rig, SOURCE_CANCELLED);
@@ -135,7 +127,7 @@ END_TEST
 START_TEST(a_new_worker_does_not_end_a_pause)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 1);
+	rig_begin(&rig, rig_config(1, 1), 1);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "publish 1 retry 1, rest");
@@ -160,7 +152,7 @@ START_TEST(repeated_pauses_do_not_add_up_deliveries)
 	struct pool_config config = rig_config(1, 1);
 	config.prefetch = 2;
 	config.hard_limit = MTIME_NEVER;
-	start_with(&rig, config, 2);
+	rig_begin(&rig, config, 2);
 	for (int i = 0; i < 10; i++) {
 		rig_command(&rig, COMMAND_PAUSE);
 		rig_source_fact(&rig, SOURCE_RESTED);
@@ -179,7 +171,7 @@ END_TEST
 START_TEST(a_drain_ends_a_pause)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	rig_command(&rig, COMMAND_PAUSE);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_expect(&rig, "rest");
@@ -194,7 +186,7 @@ END_TEST
 START_TEST(a_drain_of_a_rested_pool_requeues_at_once)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	pause_and_rest(&rig);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_expect(&rig, "requeue 2");
@@ -205,7 +197,7 @@ END_TEST
 START_TEST(a_force_ends_a_pause)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	pause_and_rest(&rig);
 	rig_command(&rig, COMMAND_FORCE);
 	rig_turn(&rig);
@@ -219,7 +211,7 @@ START_TEST(a_stopping_pool_refuses_commands)
 	static const enum command commands[] = {
 		COMMAND_PAUSE, COMMAND_RESUME, COMMAND_SCALE, COMMAND_RESTART};
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 1);
+	rig_begin(&rig, rig_config(1, 1), 1);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_expect(&rig, "rest");
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {

@@ -2,40 +2,20 @@
 #include "core/pool_facts.h"
 #include "unit/support/core/rig.h"
 
-static void start(
-	struct rig *rig, uint16_t workers, uint16_t pipeline, struct recycle_limits limits)
-{
-	struct pool_config config = rig_config(workers, pipeline);
-	config.recycle = limits;
-	config.hard_limit = MTIME_NEVER;
-	rig_start(rig, config);
-}
-
-static void tell_memory(struct rig *rig, uint16_t slot, uint32_t life, uint64_t bytes)
-{
-	rig_step(rig, (struct event){.kind = SLOT_MEMORY,
-			      .slot = {.slot = slot, .life = life, .bytes = bytes}});
-}
-
-static void answer(struct rig *rig, uint16_t slot, uint32_t life)
-{
-	rig_answer_this(rig, slot, life, rig_output(200, NULL));
-}
-
 /* ---------- memory ---------- */
 
 START_TEST(a_worker_over_memory_leaves_when_another_is_ready)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
+	rig_start(&rig, rig_recycling(2, 1, (struct recycle_limits){.memory = 100}));
 	rig_deliver(&rig, 1, 2);
 	rig_turn(&rig);
 	rig_forget(&rig);
-	tell_memory(&rig, 0, 1, 100);
+	rig_memory(&rig, 0, 1, 100);
 	rig_turn(&rig);
 	rig_expect(&rig, "");
-	tell_memory(&rig, 0, 1, 101);
-	tell_memory(&rig, 0, 1, 102); /* once is enough */
+	rig_memory(&rig, 0, 1, 101);
+	rig_memory(&rig, 0, 1, 102); /* once is enough */
 	ck_assert_int_eq(pool_slot_facts(rig.pool, 0).due, RECYCLE_MEMORY);
 	rig_turn(&rig);
 	rig_expect(&rig, "spawn 2.1");
@@ -45,7 +25,7 @@ START_TEST(a_worker_over_memory_leaves_when_another_is_ready)
 	rig_turn(&rig);
 	rig_expect(&rig, ""); /* it is at a task */
 	rig_expect_told(&rig, "WORKER_READY, WORKER_RECYCLED");
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "quit 0.1, ack 1");
 	rig_gone(&rig, 0, 1);
@@ -60,16 +40,17 @@ END_TEST
 START_TEST(a_worker_over_memory_kill_is_killed)
 {
 	struct rig rig;
-	start(&rig, 1, 2, (struct recycle_limits){.memory = 100, .memory_kill = 200});
+	rig_start(&rig,
+		rig_recycling(1, 2, (struct recycle_limits){.memory = 100, .memory_kill = 200}));
 	rig_deliver(&rig, 1, 2);
 	rig_turn(&rig);
 	rig_forget(&rig);
-	tell_memory(&rig, 0, 1, 200);
-	tell_memory(&rig, 0, 1, 201);
+	rig_memory(&rig, 0, 1, 200);
+	rig_memory(&rig, 0, 1, 201);
 	rig_expect(&rig, "kill 0.1");
 	rig_expect_told(&rig, "WORKER_RECYCLED");
-	tell_memory(&rig, 0, 1, 202);
-	tell_memory(&rig, 0, 7, 202); /* of another life */
+	rig_memory(&rig, 0, 1, 202);
+	rig_memory(&rig, 0, 7, 202); /* of another life */
 	rig_gone(&rig, 0, 1);
 	rig_expect_told(&rig, "WORKER_DIED, TASK_RETRIED");
 	ck_assert_int_eq(rig.reason, REASON_CRASHED);
@@ -82,12 +63,12 @@ END_TEST
 START_TEST(an_answer_before_the_kill_counts)
 {
 	struct rig rig;
-	start(&rig, 1, 1, (struct recycle_limits){.memory_kill = 200});
+	rig_start(&rig, rig_recycling(1, 1, (struct recycle_limits){.memory_kill = 200}));
 	rig_deliver(&rig, 1, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
-	tell_memory(&rig, 0, 1, 201);
-	answer(&rig, 0, 1);
+	rig_memory(&rig, 0, 1, 201);
+	rig_done(&rig, 0, 1);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "kill 0.1, spawn 0.2, ack 1");
@@ -99,8 +80,8 @@ END_TEST
 START_TEST(memory_without_limits_is_ignored)
 {
 	struct rig rig;
-	start(&rig, 1, 1, (struct recycle_limits){.tasks = 0});
-	tell_memory(&rig, 0, 1, UINT64_MAX);
+	rig_start(&rig, rig_recycling(1, 1, (struct recycle_limits){.tasks = 0}));
+	rig_memory(&rig, 0, 1, UINT64_MAX);
 	rig_turn(&rig);
 	rig_expect(&rig, "");
 	ck_assert_int_eq(pool_deadline(rig.pool), MTIME_NEVER);
@@ -113,17 +94,17 @@ END_TEST
 START_TEST(no_worker_gets_more_tasks_than_its_limit)
 {
 	struct rig rig;
-	start(&rig, 1, 4, (struct recycle_limits){.tasks = 3});
+	rig_start(&rig, rig_recycling(1, 4, (struct recycle_limits){.tasks = 3}));
 	rig_deliver(&rig, 1, 5);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:1, send 0:2, send 0:3");
-	answer(&rig, 0, 1);
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 2*");
 	rig_set_writable(&rig, 0, true);
 	rig_turn(&rig);
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_expect(&rig, "quit 0.1");
 	rig_turn(&rig);
 	rig_forget(&rig);
@@ -139,11 +120,11 @@ END_TEST
 START_TEST(a_limit_of_one_task_replaces_after_each)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.tasks = 1});
+	rig_start(&rig, rig_recycling(2, 1, (struct recycle_limits){.tasks = 1}));
 	rig_deliver(&rig, 1, 3);
 	rig_turn(&rig);
 	rig_forget(&rig);
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_expect(&rig, "quit 0.1");
 	rig_expect_told(&rig, "TASK_DONE, WORKER_RECYCLED");
 	rig_turn(&rig);
@@ -161,15 +142,15 @@ END_TEST
 START_TEST(a_new_worker_starts_before_the_last_task)
 {
 	struct rig rig;
-	start(&rig, 1, 1, (struct recycle_limits){.tasks = 8, .seed = 2});
+	rig_start(&rig, rig_recycling(1, 1, (struct recycle_limits){.tasks = 8, .seed = 2}));
 	rig_deliver(&rig, 1, 7);
 	for (int task = 0; task < 6; task++) {
 		rig_turn(&rig);
-		answer(&rig, 0, 1);
+		rig_done(&rig, 0, 1);
 	}
 	rig_turn(&rig);
 	ck_assert_ptr_null(strstr(rig.done, "spawn"));
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_forget(&rig);
 	rig_turn(&rig);
 	rig_expect(&rig, "spawn 1.1, ack 7");
@@ -203,16 +184,16 @@ END_TEST
 START_TEST(a_spent_worker_of_a_draining_pool_is_not_recycled)
 {
 	struct rig rig;
-	start(&rig, 1, 2, (struct recycle_limits){.tasks = 4});
+	rig_start(&rig, rig_recycling(1, 2, (struct recycle_limits){.tasks = 4}));
 	rig_deliver(&rig, 1, 4);
 	rig_turn(&rig);
-	answer(&rig, 0, 1);
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_forget(&rig);
-	answer(&rig, 0, 1);
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_expect(&rig, "quit 0.1");
 	rig_expect_told(&rig, "TASK_DONE, TASK_DONE");
 	rig_end(&rig);
@@ -234,7 +215,8 @@ START_TEST(aged_workers_are_replaced_one_by_one)
 {
 	struct rig rig;
 	uint16_t next = 0;
-	start(&rig, 4, 1, (struct recycle_limits){.age = 60 * MTIME_MINUTE, .seed = 5});
+	rig_start(&rig,
+		rig_recycling(4, 1, (struct recycle_limits){.age = 60 * MTIME_MINUTE, .seed = 5}));
 	rig_wait(&rig, 52 * MTIME_MINUTE);
 	rig_expect(&rig, "");
 	for (int replaced = 0; replaced < 4; replaced++) {

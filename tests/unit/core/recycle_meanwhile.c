@@ -2,31 +2,9 @@
 #include "core/pool_facts.h"
 #include "unit/support/core/keyed.h"
 
-static void start(
-	struct rig *rig, uint16_t workers, uint16_t pipeline, struct recycle_limits limits)
-{
-	struct pool_config config = rig_config(workers, pipeline);
-	config.recycle = limits;
-	config.hard_limit = MTIME_NEVER;
-	rig_start(rig, config);
-}
-
-static void tell_memory(struct rig *rig, uint16_t slot, uint32_t life, uint64_t bytes)
-{
-	rig_step(rig, (struct event){.kind = SLOT_MEMORY,
-			      .slot = {.slot = slot, .life = life, .bytes = bytes}});
-}
-
-static void answer(struct rig *rig, uint16_t slot, uint32_t life)
-{
-	rig_answer_this(rig, slot, life, rig_output(200, NULL));
-}
-
 static void configure(struct rig *rig, uint16_t workers, struct recycle_limits limits)
 {
-	struct pool_config config = rig_config(workers, 1);
-	config.recycle = limits;
-	config.hard_limit = MTIME_NEVER;
+	struct pool_config config = rig_recycling(workers, 1, limits);
 	rig_step(rig, (struct event){.kind = COMMAND,
 			      .command = {.what = COMMAND_CONFIGURE, .config = &config}});
 }
@@ -35,9 +13,9 @@ static void configure(struct rig *rig, uint16_t workers, struct recycle_limits l
 START_TEST(not_all_workers_are_replaced_at_once)
 {
 	struct rig rig;
-	start(&rig, 16, 1, (struct recycle_limits){.memory = 100});
+	rig_start(&rig, rig_recycling(16, 1, (struct recycle_limits){.memory = 100}));
 	for (uint16_t slot = 0; slot < 16; slot++)
-		tell_memory(&rig, slot, 1, 101);
+		rig_memory(&rig, slot, 1, 101);
 	rig_turn(&rig);
 	rig_expect(&rig, "spawn 16.1, spawn 17.1");
 	rig_ready(&rig, 16, 1);
@@ -58,11 +36,11 @@ END_TEST
 START_TEST(the_idle_worker_of_those_due_leaves_first)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
+	rig_start(&rig, rig_recycling(2, 1, (struct recycle_limits){.memory = 100}));
 	rig_deliver(&rig, 1, 1);
 	rig_turn(&rig);
-	tell_memory(&rig, 0, 1, 101);
-	tell_memory(&rig, 1, 1, 101);
+	rig_memory(&rig, 0, 1, 101);
+	rig_memory(&rig, 1, 1, 101);
 	rig_turn(&rig);
 	rig_ready(&rig, 2, 1);
 	rig_forget(&rig);
@@ -76,8 +54,8 @@ END_TEST
 START_TEST(a_due_worker_that_dies_is_replaced_in_its_slot)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
-	tell_memory(&rig, 0, 1, 101);
+	rig_start(&rig, rig_recycling(2, 1, (struct recycle_limits){.memory = 100}));
+	rig_memory(&rig, 0, 1, 101);
 	rig_turn(&rig);
 	rig_expect(&rig, "spawn 2.1");
 	rig_gone(&rig, 0, 1);
@@ -95,8 +73,8 @@ END_TEST
 START_TEST(a_restart_has_precedence)
 {
 	struct rig rig;
-	start(&rig, 1, 1, (struct recycle_limits){.memory = 100});
-	tell_memory(&rig, 0, 1, 101);
+	rig_start(&rig, rig_recycling(1, 1, (struct recycle_limits){.memory = 100}));
+	rig_memory(&rig, 0, 1, 101);
 	rig_turn(&rig);
 	rig_expect(&rig, "spawn 1.1");
 	rig_command(&rig, COMMAND_RESTART);
@@ -105,7 +83,7 @@ START_TEST(a_restart_has_precedence)
 	rig_turn(&rig);
 	rig_expect(&rig, "spawn 1.2");
 	rig_ready(&rig, 1, 2);
-	tell_memory(&rig, 1, 2, 101);
+	rig_memory(&rig, 1, 2, 101);
 	rig_turn(&rig);
 	rig_expect(&rig, "quit 0.1");
 	rig_gone(&rig, 0, 1);
@@ -119,8 +97,8 @@ END_TEST
 START_TEST(scaling_down_dismisses_due_workers)
 {
 	struct rig rig;
-	start(&rig, 3, 1, (struct recycle_limits){.memory = 100});
-	tell_memory(&rig, 0, 1, 101);
+	rig_start(&rig, rig_recycling(3, 1, (struct recycle_limits){.memory = 100}));
+	rig_memory(&rig, 0, 1, 101);
 	rig_scale(&rig, 2);
 	rig_turn(&rig);
 	rig_expect(&rig, "quit 0.1");
@@ -132,13 +110,13 @@ END_TEST
 START_TEST(a_leaving_worker_is_not_kept_again)
 {
 	struct rig rig;
-	start(&rig, 4, 1, (struct recycle_limits){.memory = 100});
+	rig_start(&rig, rig_recycling(4, 1, (struct recycle_limits){.memory = 100}));
 	rig_scale(&rig, 2);
 	rig_gone(&rig, 2, 1);
 	rig_gone(&rig, 3, 1);
 	rig_deliver(&rig, 1, 2);
 	rig_turn(&rig);
-	tell_memory(&rig, 0, 1, 101);
+	rig_memory(&rig, 0, 1, 101);
 	rig_turn(&rig);
 	rig_ready(&rig, 2, 2);
 	rig_turn(&rig); /* 0 leaves when its task is done */
@@ -154,9 +132,9 @@ END_TEST
 START_TEST(a_due_worker_stays_if_there_is_no_memory_for_another)
 {
 	struct rig rig;
-	start(&rig, 1, 1, (struct recycle_limits){.memory = 100});
+	rig_start(&rig, rig_recycling(1, 1, (struct recycle_limits){.memory = 100}));
 	rig.slots_max = 1;
-	tell_memory(&rig, 0, 1, 101);
+	rig_memory(&rig, 0, 1, 101);
 	rig_turn(&rig);
 	rig_wait(&rig, MTIME_MINUTE);
 	rig_expect(&rig, "");
@@ -170,12 +148,12 @@ END_TEST
 START_TEST(limits_may_change_while_a_worker_works)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.tasks = 100});
+	rig_start(&rig, rig_recycling(2, 1, (struct recycle_limits){.tasks = 100}));
 	rig_deliver(&rig, 1, 3);
 	rig_turn(&rig);
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_turn(&rig);
-	answer(&rig, 1, 1);
+	rig_done(&rig, 1, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
 	configure(&rig, 2, (struct recycle_limits){.tasks = 10});
@@ -196,12 +174,12 @@ END_TEST
 START_TEST(a_lower_limit_of_tasks_does_not_end_all_idle_workers)
 {
 	struct rig rig;
-	start(&rig, 16, 1, (struct recycle_limits){.tasks = 100});
+	rig_start(&rig, rig_recycling(16, 1, (struct recycle_limits){.tasks = 100}));
 	for (unsigned round = 0; round < 2; round++) {
 		rig_deliver(&rig, 1 + 16 * round, 16 + 16 * round);
 		rig_turn(&rig);
 		for (uint16_t slot = 0; slot < 16; slot++)
-			answer(&rig, slot, 1);
+			rig_done(&rig, slot, 1);
 		rig_turn(&rig);
 	}
 	rig_forget(&rig);
@@ -213,7 +191,7 @@ START_TEST(a_lower_limit_of_tasks_does_not_end_all_idle_workers)
 	rig_deliver(&rig, 33, 48);
 	rig_turn(&rig);
 	for (uint16_t slot = 0; slot < 16; slot++)
-		answer(&rig, slot, 1);
+		rig_done(&rig, slot, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
 	rig_ready(&rig, 16, 1);
@@ -227,12 +205,12 @@ END_TEST
 START_TEST(a_worker_over_a_lower_limit_keeps_the_former_one)
 {
 	struct rig rig;
-	start(&rig, 1, 1, (struct recycle_limits){.tasks = 3});
+	rig_start(&rig, rig_recycling(1, 1, (struct recycle_limits){.tasks = 3}));
 	rig_deliver(&rig, 1, 4);
 	rig_turn(&rig);
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_turn(&rig);
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
 	configure(&rig, 1, (struct recycle_limits){.tasks = 1});
@@ -240,7 +218,7 @@ START_TEST(a_worker_over_a_lower_limit_keeps_the_former_one)
 	configure(&rig, 1, (struct recycle_limits){.tasks = 2}); /* it is due already */
 	rig_turn(&rig);
 	rig_expect(&rig, "spawn 1.1");
-	answer(&rig, 0, 1);
+	rig_done(&rig, 0, 1);
 	rig_expect(&rig, "quit 0.1");
 	rig_end(&rig);
 }
@@ -250,7 +228,7 @@ END_TEST
 START_TEST(new_limits_do_not_apply_to_leaving_workers)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.tasks = 100});
+	rig_start(&rig, rig_recycling(2, 1, (struct recycle_limits){.tasks = 100}));
 	rig_deliver(&rig, 1, 2);
 	rig_turn(&rig);
 	rig_scale(&rig, 1);
@@ -258,7 +236,7 @@ START_TEST(new_limits_do_not_apply_to_leaving_workers)
 	configure(&rig, 1, (struct recycle_limits){.tasks = 1});
 	ck_assert_int_eq(pool_slot_facts(rig.pool, 1).due, RECYCLE_NOT);
 	ck_assert_int_eq(pool_slot_facts(rig.pool, 0).due, RECYCLE_TASKS);
-	answer(&rig, 1, 1);
+	rig_done(&rig, 1, 1);
 	rig_gone(&rig, 1, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "quit 1.1, spawn 1.2, ack 2");
@@ -271,17 +249,17 @@ END_TEST
 START_TEST(a_leaving_worker_that_is_kept_has_the_new_limits)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.tasks = 100});
+	rig_start(&rig, rig_recycling(2, 1, (struct recycle_limits){.tasks = 100}));
 	rig_deliver(&rig, 1, 2);
 	rig_turn(&rig);
 	rig_scale(&rig, 1);
 	configure(&rig, 1, (struct recycle_limits){.tasks = 2});
 	rig_scale(&rig, 2);
 	rig_deliver(&rig, 3, 3);
-	answer(&rig, 1, 1);
+	rig_done(&rig, 1, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
-	answer(&rig, 1, 1);
+	rig_done(&rig, 1, 1);
 	rig_expect(&rig, "quit 1.1");
 	rig_end(&rig);
 }
@@ -291,7 +269,7 @@ END_TEST
 START_TEST(a_leaving_worker_that_is_kept_has_the_new_age)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.age = 100 * MTIME_MINUTE});
+	rig_start(&rig, rig_recycling(2, 1, (struct recycle_limits){.age = 100 * MTIME_MINUTE}));
 	rig_deliver(&rig, 1, 2);
 	rig_turn(&rig);
 	rig_scale(&rig, 1);
@@ -309,17 +287,18 @@ END_TEST
 START_TEST(a_drain_replaces_no_worker)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.memory = 100, .age = MTIME_MINUTE});
+	rig_start(&rig,
+		rig_recycling(2, 1, (struct recycle_limits){.memory = 100, .age = MTIME_MINUTE}));
 	rig_deliver(&rig, 1, 2);
 	rig_turn(&rig);
-	tell_memory(&rig, 0, 1, 101);
+	rig_memory(&rig, 0, 1, 101);
 	rig_forget(&rig);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_source_fact(&rig, SOURCE_RESTED);
 	rig_wait(&rig, 10 * MTIME_MINUTE);
 	rig_expect(&rig, "rest");
-	answer(&rig, 0, 1);
-	answer(&rig, 1, 1);
+	rig_done(&rig, 0, 1);
+	rig_done(&rig, 1, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "quit 0.1, quit 1.1, ack 2*, close");
 	rig_end(&rig);
@@ -334,7 +313,7 @@ START_TEST(a_worker_whose_session_is_aborted_stands_in_for_none_that_is_due)
 	config.recycle.memory = 100;
 	rig_start(&rig, config);
 	keyed_deliver(&rig, "a");
-	tell_memory(&rig, 1, 1, 101);
+	rig_memory(&rig, 1, 1, 101);
 	rig_turn(&rig);
 	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_KEEP, "a");
 	rig_wait(&rig, 5 * MTIME_SECOND - 1);
@@ -351,10 +330,10 @@ END_TEST
 START_TEST(a_worker_whose_grace_ends_stands_in_for_none_that_is_due)
 {
 	struct rig rig;
-	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
+	rig_start(&rig, rig_recycling(2, 1, (struct recycle_limits){.memory = 100}));
 	rig_deliver(&rig, 1, 1);
 	rig_turn(&rig);
-	tell_memory(&rig, 1, 1, 101);
+	rig_memory(&rig, 1, 1, 101);
 	rig_turn(&rig);
 	rig_step(&rig, (struct event){.kind = COMMAND,
 			       .command = {.what = COMMAND_KILL, .slot = 0, .task_id = 1}});

@@ -1,5 +1,5 @@
 /* The rolling restart: a new worker is ready before an old one leaves. */
-#include "unit/support/core/roll.h"
+#include "unit/support/core/rig.h"
 
 START_TEST(workers_are_replaced_one_by_one)
 {
@@ -32,7 +32,7 @@ END_TEST
 START_TEST(the_least_busy_worker_leaves_first_and_finishes)
 {
 	struct rig rig;
-	roll_start(&rig, rig_config(2, 2), 5);
+	rig_begin(&rig, rig_config(2, 2), 5);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
 	rig_answer(&rig, 1, 200);
@@ -52,7 +52,7 @@ END_TEST
 START_TEST(a_restart_resets_is_proven)
 {
 	struct rig rig;
-	roll_start(&rig, rig_config(1, 1), 1);
+	rig_begin(&rig, rig_config(1, 1), 1);
 	rig_answer(&rig, 0, 200);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_gone(&rig, 0, 1);
@@ -73,7 +73,7 @@ START_TEST(failed_workers_start_at_once)
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
 	for (uint32_t life = 1; life <= 3; life++)
-		roll_come_to_nothing(&rig, 1, life);
+		rig_fail_start(&rig, 1, life);
 	rig_gone(&rig, 1, 4);
 	rig_turn(&rig);
 	rig_forget(&rig);
@@ -98,7 +98,7 @@ START_TEST(a_pool_without_workers_can_be_restarted)
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
 	for (uint32_t life = 1; life <= 4; life++)
-		roll_come_to_nothing(&rig, 0, life);
+		rig_fail_start(&rig, 0, life);
 	rig_forget(&rig);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
@@ -131,12 +131,12 @@ END_TEST
 START_TEST(a_new_worker_may_die_while_an_old_one_leaves)
 {
 	struct rig rig;
-	roll_start(&rig, rig_config(2, 1), 9);
+	rig_begin(&rig, rig_config(2, 1), 9);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
 	rig_ready(&rig, 2, 1);
 	rig_turn(&rig); /* 0 leaves when it is done */
-	roll_answer(&rig, 2, 1);
+	rig_done(&rig, 2, 1);
 	rig_gone(&rig, 2, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
@@ -219,7 +219,7 @@ END_TEST
 START_TEST(a_pause_does_not_delay_a_restart)
 {
 	struct rig rig;
-	roll_start(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_command(&rig, COMMAND_PAUSE);
 	rig_turn(&rig);
@@ -242,7 +242,7 @@ END_TEST
 START_TEST(a_drain_or_a_force_ends_a_restart)
 {
 	struct rig rig;
-	roll_start(&rig, rig_config(2, 1), 2);
+	rig_begin(&rig, rig_config(2, 1), 2);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
 	rig_forget(&rig);

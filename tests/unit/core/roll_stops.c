@@ -1,5 +1,5 @@
 /* What stops a rolling restart: new workers that fail, and a lack of memory. */
-#include "unit/support/core/roll.h"
+#include "unit/support/core/rig.h"
 
 static void expect_stop(struct rig *rig, const char *what)
 {
@@ -18,7 +18,7 @@ START_TEST(a_command_that_does_not_start_stops_a_restart)
 	rig_turn(&rig);
 	for (uint32_t life = 1; life <= 3; life++) {
 		ck_assert_ptr_null(strstr(rig.told, "ROLL_STOPS"));
-		roll_come_to_nothing(&rig, 2, life);
+		rig_fail_start(&rig, 2, life);
 	}
 	rig_expect(&rig, "spawn 2.1, spawn 2.2, spawn 2.3");
 	expect_stop(&rig, "three new workers in a row did not become ready");
@@ -35,14 +35,14 @@ START_TEST(workers_that_die_of_their_first_task_stop_a_restart)
 	struct pool_config config = rig_config(2, 1);
 	config.policy.attempts = 10;
 	config.hard_limit = MTIME_NEVER;
-	roll_start(&rig, config, 9);
+	rig_begin(&rig, config, 9);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
 	for (uint32_t life = 1; life <= 3; life++) {
 		rig_ready(&rig, 2, life);
 		rig_turn(&rig);
 		ck_assert_ptr_nonnull(strstr(rig.done, "send 2:"));
-		roll_come_to_nothing(&rig, 2, life);
+		rig_fail_start(&rig, 2, life);
 	}
 	expect_stop(&rig, "three new workers in a row ended before they answered anything");
 	rig_answer(&rig, 0, 200); /* it was to leave for the new one, and has stayed */
@@ -56,11 +56,11 @@ END_TEST
 START_TEST(failures_that_are_not_in_a_row_do_not_stop_a_restart)
 {
 	struct rig rig;
-	roll_start(&rig, rig_config(1, 1), 40);
+	rig_begin(&rig, rig_config(1, 1), 40);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
-	roll_come_to_nothing(&rig, 1, 1);
-	roll_come_to_nothing(&rig, 1, 2);
+	rig_fail_start(&rig, 1, 1);
+	rig_fail_start(&rig, 1, 2);
 	for (uint32_t life = 3; life <= 4; life++) {
 		rig_ready(&rig, 1, life);
 		rig_turn(&rig);
@@ -69,7 +69,7 @@ START_TEST(failures_that_are_not_in_a_row_do_not_stop_a_restart)
 	}
 	rig_ready(&rig, 1, 5);
 	rig_turn(&rig);
-	roll_answer(&rig, 1, 5);
+	rig_done(&rig, 1, 5);
 	rig_gone(&rig, 1, 5);
 	rig_turn(&rig);
 	rig_ready(&rig, 1, 6);

@@ -2,18 +2,10 @@
 #include "unit/support/core/memory.h"
 #include "unit/support/core/rig.h"
 
-static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, tags);
-	rig_turn(rig);
-	rig_forget(rig);
-}
-
 START_TEST(new_workers_are_started_and_get_tasks)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 3);
+	rig_begin(&rig, rig_config(1, 1), 3);
 	rig_scale(&rig, 3);
 	rig_expect_told(&rig, "SCALED");
 	rig_turn(&rig);
@@ -45,7 +37,7 @@ END_TEST
 START_TEST(the_last_idle_worker_leaves_first)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(4, 1), 2); /* to 0 and 1 */
+	rig_begin(&rig, rig_config(4, 1), 2); /* to 0 and 1 */
 	rig_scale(&rig, 3);
 	rig_expect(&rig, "quit 3.1");
 	rig_scale(&rig, 2);
@@ -98,7 +90,7 @@ END_TEST
 START_TEST(a_busy_worker_finishes_its_pipe_and_gets_no_task)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 2), 6); /* 1, 3 and 2, 4 */
+	rig_begin(&rig, rig_config(2, 2), 6); /* 1, 3 and 2, 4 */
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:5, ack 1");
@@ -121,7 +113,7 @@ END_TEST
 START_TEST(the_worker_with_fewest_tasks_leaves)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 2), 4);
+	rig_begin(&rig, rig_config(2, 2), 4);
 	rig_answer(&rig, 0, 200);
 	rig_scale(&rig, 1);
 	rig_answer(&rig, 0, 200);
@@ -134,7 +126,7 @@ END_TEST
 START_TEST(a_leaving_worker_keeps_its_limit_and_may_crash)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 2), 4);
+	rig_begin(&rig, rig_config(2, 2), 4);
 	rig_scale(&rig, 1);
 	rig_wait(&rig, 60 * MTIME_SECOND);
 	rig_expect(&rig, "term 0.1, term 1.1");
@@ -156,7 +148,7 @@ END_TEST
 START_TEST(a_busy_worker_is_kept_again)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 1), 3);
+	rig_begin(&rig, rig_config(2, 1), 3);
 	rig_scale(&rig, 1);
 	rig_scale(&rig, 2);
 	rig_answer(&rig, 1, 200);
@@ -278,7 +270,7 @@ END_TEST
 START_TEST(a_drain_or_a_force_ends_leaving_workers)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(4, 1), 3);
+	rig_begin(&rig, rig_config(4, 1), 3);
 	rig_scale(&rig, 3);
 	rig_gone(&rig, 3, 1);
 	rig_scale(&rig, 2);

@@ -3,18 +3,10 @@
 #include "unit/support/core/rig.h"
 #include <stdio.h>
 
-static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, tags);
-	rig_turn(rig);
-	rig_forget(rig);
-}
-
 START_TEST(only_the_head_is_blamed_for_a_crash)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 4), 6);
+	rig_begin(&rig, rig_config(1, 4), 6);
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:5, ack 1");
@@ -34,7 +26,7 @@ END_TEST
 START_TEST(an_output_of_an_older_life_is_dropped)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
 	rig_gone(&rig, 0, 1);
@@ -66,7 +58,7 @@ static void expect_broken(struct rig *rig, const char *what)
 START_TEST(a_broken_worker_is_killed_and_its_head_fails)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 2), 2);
+	rig_begin(&rig, rig_config(1, 2), 2);
 	rig_broken(&rig, 0, 1);
 	expect_broken(&rig, "bad frame");
 	rig_expect(&rig, "publish 1 retry 1");
@@ -89,7 +81,7 @@ END_TEST
 START_TEST(an_unknown_status_is_a_protocol_error)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 2), 1);
+	rig_begin(&rig, rig_config(1, 2), 1);
 	rig_answer(&rig, 0, 777);
 	expect_broken(&rig, "an unknown status");
 	rig_expect(&rig, "publish 1 retry 1");
@@ -100,7 +92,7 @@ END_TEST
 START_TEST(a_task_over_the_hard_limit_is_stopped_then_killed)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 2), 2);
+	rig_begin(&rig, rig_config(1, 2), 2);
 	rig_wait(&rig, 60 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
@@ -126,7 +118,7 @@ END_TEST
 START_TEST(the_hard_limit_runs_from_the_answer_before)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 2), 4);
+	rig_begin(&rig, rig_config(2, 2), 4);
 	rig_wait(&rig, 59 * MTIME_SECOND);
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
@@ -144,7 +136,7 @@ END_TEST
 START_TEST(a_late_answer_counts)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 3), 3);
+	rig_begin(&rig, rig_config(1, 3), 3);
 	rig_wait(&rig, 60 * MTIME_SECOND);
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
@@ -162,7 +154,7 @@ END_TEST
 START_TEST(a_hung_worker_that_closes_its_pipe_timed_out)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 1);
+	rig_begin(&rig, rig_config(1, 1), 1);
 	rig_wait(&rig, 60 * MTIME_SECOND);
 	rig_broken(&rig, 0, 1);
 	rig_gone(&rig, 0, 1);
@@ -175,7 +167,7 @@ END_TEST
 START_TEST(deadlines_are_judged_after_the_sockets_were_read)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 1);
+	rig_begin(&rig, rig_config(1, 1), 1);
 	rig.now += 3600 * MTIME_SECOND;
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
@@ -264,7 +256,7 @@ END_TEST
 START_TEST(a_replaced_worker_does_not_make_the_pool_rest)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
 	rig_broken(&rig, 0, 1);
@@ -283,7 +275,7 @@ END_TEST
 START_TEST(an_answer_clears_an_earlier_failure)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	rig_begin(&rig, rig_config(1, 1), 2);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_source_fact(&rig, SOURCE_RESTED);
@@ -308,7 +300,7 @@ END_TEST
 START_TEST(a_pool_without_workers_stops_consuming_and_requeues)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 3);
+	rig_begin(&rig, rig_config(1, 1), 3);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "publish 1 retry 1, rest");

@@ -239,6 +239,14 @@ struct pool_config rig_several(uint16_t workers, uint16_t concurrency)
 	return config;
 }
 
+struct pool_config rig_recycling(uint16_t workers, uint16_t pipeline, struct recycle_limits limits)
+{
+	struct pool_config config = rig_config(workers, pipeline);
+	config.recycle = limits;
+	config.hard_limit = MTIME_NEVER;
+	return config;
+}
+
 void rig_step(struct rig *rig, struct event event)
 {
 	pool_step(rig->pool, rig->now, &event);
@@ -266,6 +274,12 @@ void rig_wait(struct rig *rig, mtime span)
 	}
 	rig->now = end;
 	rig_turn(rig);
+}
+
+void rig_fail_start(struct rig *rig, uint16_t slot, uint32_t life)
+{
+	rig_gone(rig, slot, life);
+	rig_wait(rig, 4 * MTIME_SECOND);
 }
 
 void rig_expect(struct rig *rig, const char *done)
@@ -368,6 +382,17 @@ void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct outpu
 	rig_step(rig, (struct event){.kind = SLOT_OUTPUT,
 			      .arrived_after = rig->arrived_after,
 			      .slot = {.slot = slot, .life = life, .output = output}});
+}
+
+void rig_done(struct rig *rig, uint16_t slot, uint32_t life)
+{
+	rig_answer_this(rig, slot, life, rig_output(200, NULL));
+}
+
+void rig_memory(struct rig *rig, uint16_t slot, uint32_t life, uint64_t bytes)
+{
+	rig_step(rig, (struct event){.kind = SLOT_MEMORY,
+			      .slot = {.slot = slot, .life = life, .bytes = bytes}});
 }
 
 void rig_answer(struct rig *rig, uint16_t slot, int32_t status)

@@ -58,6 +58,8 @@ static inline int64_t rig_wall_ms(const struct rig *rig)
 struct pool_config rig_config(uint16_t workers, uint16_t pipeline);
 /* The same with a concurrency above 1. */
 struct pool_config rig_several(uint16_t workers, uint16_t concurrency);
+/* The same without a hard limit, and with workers that are replaced at these limits. */
+struct pool_config rig_recycling(uint16_t workers, uint16_t pipeline, struct recycle_limits limits);
 
 /* A new pool; rig_start: all channels are up, all workers ready, and the records are clear. */
 void rig_new(struct rig *rig, const struct pool_config *config);
@@ -86,14 +88,20 @@ void rig_confirm(struct rig *rig, uint64_t seq);
 void rig_ready(struct rig *rig, uint16_t slot, uint32_t life);
 void rig_set_writable(struct rig *rig, uint16_t slot, bool is_writable);
 void rig_answer(struct rig *rig, uint16_t slot, int32_t status);
+/* The worker of that life answers done. */
+void rig_done(struct rig *rig, uint16_t slot, uint32_t life);
 /* An answer to the task with this id; the first that is sent has 1. */
 void rig_answer_task(
 	struct rig *rig, uint16_t slot, uint32_t life, uint64_t task_id, int32_t status);
 void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct output *output);
+/* Its memory was read. */
+void rig_memory(struct rig *rig, uint16_t slot, uint32_t life, uint64_t bytes);
 void rig_broken(struct rig *rig, uint16_t slot, uint32_t life);
 /* The frame names a task. */
 void rig_broken_task(struct rig *rig, uint16_t slot, uint64_t task_id);
 void rig_gone(struct rig *rig, uint16_t slot, uint32_t life);
+/* The process fails before it is ready; after one second (or two, or four) there is another. */
+void rig_fail_start(struct rig *rig, uint16_t slot, uint32_t life);
 /* Its process ends by a signal; words: the last line of its stderr. */
 void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *words);
 void rig_command(struct rig *rig, enum command command);
