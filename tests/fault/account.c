@@ -86,16 +86,6 @@ static enum fate fate_of(char letter)
 	return (enum fate)(at - letters);
 }
 
-static void add_header(struct letter *letter, const char *name, const char *value)
-{
-	size_t i = 0;
-	while (letter->headers[i].name)
-		i++;
-	ck_assert_uint_lt(i, LETTER_HEADERS);
-	letter->headers[i].name = name;
-	letter->headers[i].value = value;
-}
-
 /* A header of that length cannot be put into a table. */
 static const char *invalid_header(void)
 {
@@ -112,13 +102,13 @@ static bool asks_for_reply(enum fate fate)
 
 static void add_reply_headers(struct letter *letter, enum fate fate)
 {
-	add_header(letter, "X-Status", "201");
+	letter_add_header(letter, "X-Status", "201");
 	if (fate == FATE_UNROUTABLE)
-		add_header(letter, "X-Reply-Queue", "there-is-no-such-queue");
+		letter_add_header(letter, "X-Reply-Queue", "there-is-no-such-queue");
 	if (fate == FATE_INVALID)
-		add_header(letter, "X-Reply-Header", invalid_header());
+		letter_add_header(letter, "X-Reply-Header", invalid_header());
 	if (fate == FATE_REFUSED)
-		add_header(letter, "X-Reply-Bytes", "100000");
+		letter_add_header(letter, "X-Reply-Bytes", "100000");
 }
 
 static struct letter write_letter(
@@ -130,15 +120,15 @@ static struct letter write_letter(
 		add_reply_headers(&letter, fate);
 	}
 	if (fate == FATE_RETRIED)
-		add_header(&letter, "X-Fail-Until", "1");
+		letter_add_header(&letter, "X-Fail-Until", "1");
 	if (fate == FATE_REJECTED)
-		add_header(&letter, "X-Status", "404");
+		letter_add_header(&letter, "X-Status", "404");
 	if (fate == FATE_ACCEPTED)
-		add_header(&letter, "X-Accept", "1");
+		letter_add_header(&letter, "X-Accept", "1");
 	if (fate == FATE_POISON)
-		add_header(&letter, "X-Crash", "11");
+		letter_add_header(&letter, "X-Crash", "11");
 	if (sleep_ms)
-		add_header(&letter, "X-Sleep-Ms", sleep_ms);
+		letter_add_header(&letter, "X-Sleep-Ms", sleep_ms);
 	return letter;
 }
 
@@ -160,13 +150,13 @@ static void add_times(const struct account *account, struct letter *letter, stru
 	long long span_ms = account->later_ms;
 	snprintf(times->not_before, sizeof times->not_before, "%lld",
 		now_ms + fault_random_below(span_ms));
-	add_header(letter, "NotBefore", times->not_before);
+	letter_add_header(letter, "NotBefore", times->not_before);
 	if (fault_random_below(2) == 0)
 		return;
 	snprintf(times->postponed, sizeof times->postponed, "%lld",
 		now_ms + fault_random_below(span_ms));
-	add_header(letter, "X-Postpone-Until", times->postponed);
-	add_header(letter, "X-Postpone-Ms", "100");
+	letter_add_header(letter, "X-Postpone-Until", times->postponed);
+	letter_add_header(letter, "X-Postpone-Ms", "100");
 }
 
 static enum end end_of(enum fate fate)

@@ -96,6 +96,14 @@ bool fault_next(struct tally *tally)
 	return true;
 }
 
+int fault_take(struct tally *tally, long max)
+{
+	int part = 0;
+	while (part < max && fault_next(tally))
+		part++;
+	return part;
+}
+
 double fault_share(const struct tally *tally)
 {
 	double trials = (double)tally->trials / (double)fault_trials();

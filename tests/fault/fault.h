@@ -52,6 +52,8 @@ struct proc *fault_serve_pool_by_proxy(int port, const char *query, const char *
 long fault_trials(void);
 /* Count another trial. False: there are enough, or the time is over. */
 bool fault_next(struct tally *);
+/* Count further trials, max at most. Return how many there are to do. */
+int fault_take(struct tally *, long max);
 /* The part of the row that is done, by trials or by time: 0 to 1. */
 double fault_share(const struct tally *);
 /* A random number. Its seed is printed in the results; SEED repeats it. */

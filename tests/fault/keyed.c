@@ -106,16 +106,6 @@ struct texts {
 	char key[24], number[24], sleep[24];
 };
 
-static void add_header(struct letter *letter, const char *name, const char *value)
-{
-	size_t i = 0;
-	while (letter->headers[i].name)
-		i++;
-	ck_assert_uint_lt(i, LETTER_HEADERS);
-	letter->headers[i].name = name;
-	letter->headers[i].value = value;
-}
-
 static struct letter write_letter(struct keyed *keyed, char fate, int sleep_ms, struct texts *texts)
 {
 	static char large[LARGE + 1];
@@ -125,17 +115,17 @@ static struct letter write_letter(struct keyed *keyed, char fate, int sleep_ms, 
 	snprintf(texts->number, sizeof texts->number, "%ld", keyed->sessions[key].posted);
 	snprintf(texts->sleep, sizeof texts->sleep, "%d", sleep_ms);
 	append(&keyed->sessions[key], fate);
-	add_header(&letter, "X-Key", texts->key);
-	add_header(&letter, "X-Number", texts->number);
-	add_header(&letter, "X-Sleep-Ms", texts->sleep);
+	letter_add_header(&letter, "X-Key", texts->key);
+	letter_add_header(&letter, "X-Number", texts->number);
+	letter_add_header(&letter, "X-Sleep-Ms", texts->sleep);
 	if (fate == 'f')
-		add_header(&letter, "X-Fail-Until", "1");
+		letter_add_header(&letter, "X-Fail-Until", "1");
 	if (fate == 's')
-		add_header(&letter, "X-Hand-Back", "2");
+		letter_add_header(&letter, "X-Hand-Back", "2");
 	if (fate == 'x')
-		add_header(&letter, "X-Status", "404");
+		letter_add_header(&letter, "X-Status", "404");
 	if (fate == 'p')
-		add_header(&letter, "X-Crash", "1");
+		letter_add_header(&letter, "X-Crash", "1");
 	if (fate == 'u') {
 		memset(large, 'x', LARGE);
 		letter.body = large;

@@ -135,14 +135,6 @@ static void shuffle(struct bad_behaviours *manners)
 	}
 }
 
-static int take_part(struct tally *tally, long max)
-{
-	int part = 0;
-	while (part < max && fault_next(tally))
-		part++;
-	return part;
-}
-
 static void run(struct tally *tally)
 {
 	static struct bad_behaviours manners;
@@ -152,7 +144,7 @@ static void run(struct tally *tally)
 	shuffle(&manners);
 	/* A small run meets some, a full one all. */
 	long part = fault_trials() / manners.count > 5 ? fault_trials() / manners.count : 5;
-	for (int i = 0, count; i < manners.count && (count = take_part(tally, part)) > 0; i++) {
+	for (int i = 0, count; i < manners.count && (count = fault_take(tally, part)) > 0; i++) {
 		const char *behaviour = manners.names[i];
 		fprintf(stderr, "%s\n", behaviour);
 		(bad_worker_never_works(behaviour) ? run_idle : run_working)(

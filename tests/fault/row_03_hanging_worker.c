@@ -116,14 +116,6 @@ static void run_ignoring_stop(struct account *account, struct tally *tally, stru
 	fixture_free_program(proc);
 }
 
-static int take_part(struct tally *tally, int max)
-{
-	int part = 0;
-	while (part < max && fault_next(tally))
-		part++;
-	return part;
-}
-
 static void tell(struct tally *tally, struct spread *late)
 {
 	snprintf(tally->note, sizeof tally->note,
@@ -138,7 +130,7 @@ static void run(struct tally *tally)
 	struct account *account = account_new(delays);
 	struct spread late = {0};
 	tally->unit = "hangs";
-	for (int round = 0, count; (count = take_part(tally, WORKERS)) > 0; round++) {
+	for (int round = 0, count; (count = fault_take(tally, WORKERS)) > 0; round++) {
 		if (round % 3 == 2 && count == WORKERS)
 			run_ignoring_stop(account, tally, &late);
 		else

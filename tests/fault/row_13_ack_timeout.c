@@ -12,16 +12,6 @@
 
 static const char *const delays[] = {"100ms", NULL};
 
-/* Both are read when a channel is opened, so they are set in a private node before wpool starts. */
-static void set_timeout(long timeout_ms)
-{
-	char *expression = scratch_text("application:set_env(rabbit, channel_tick_interval, 200), "
-					"application:set_env(rabbit, consumer_timeout, %ld)",
-		timeout_ms);
-	free(broker_eval(fixture.broker, expression));
-	free(expression);
-}
-
 static struct proc *serve(void)
 {
 	return fault_serve("workers: 4, pipeline: 2, prefetch: %d, "
@@ -33,7 +23,7 @@ static struct proc *serve(void)
 static void run(struct tally *tally)
 {
 	fixture_use_own_broker();
-	set_timeout(TIMEOUT_MS);
+	broker_set_ack_timeout(fixture.broker, TIMEOUT_MS);
 	struct account *account = account_new(delays);
 	tally->unit = "timeouts";
 	while (fault_next(tally)) {
@@ -41,12 +31,12 @@ static void run(struct tally *tally)
 		account_post(account, LOAD, "drtx", 0);
 		account_post(account, 1, "d", LONG_MS);
 		proc_expect(proc, "timed out");
-		set_timeout(1800000);
+		broker_set_ack_timeout(fixture.broker, 1800000);
 		account_await_settled(account);
 		fixture_stop(proc);
 		watch_note_turns(proc, tally);
 		fixture_free_program(proc);
-		set_timeout(TIMEOUT_MS);
+		broker_set_ack_timeout(fixture.broker, TIMEOUT_MS);
 	}
 	ck_assert_int_le(account_close(account, tally), tally->trials * PREFETCH);
 	account_free(account);

@@ -167,20 +167,12 @@ static void trial(
 	outcome->as_first += is_first ? count : 0;
 }
 
-static int take_part(struct tally *tally)
-{
-	int part = 0;
-	while (part < WORKERS && fault_next(tally))
-		part++;
-	return part;
-}
-
 static void run(struct tally *tally)
 {
 	struct account *account = account_new(delays);
 	struct outcome outcome = {.can_be_first = has_namespaces()};
 	tally->unit = "strays";
-	for (int round = 0, count; (count = take_part(tally)) > 0; round++)
+	for (int round = 0, count; (count = fault_take(tally, WORKERS)) > 0; round++)
 		trial(round, count, account, tally, &outcome);
 	ck_assert_int_eq(tally->repeats, 0);
 	snprintf(tally->note, sizeof tally->note,

@@ -11,12 +11,10 @@
 #include "harness/http.h"
 
 #include <arpa/inet.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,14 +90,6 @@ static pid_t begin_flood(int port)
 	return pid;
 }
 
-static void end_flood(pid_t pid)
-{
-	int status;
-	ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
-	kill(pid, SIGKILL);
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-}
-
 /* ---------- the load ---------- */
 
 static struct proc *serve(int *ret_port)
@@ -156,7 +146,7 @@ static double flow_under_flood(struct account *account, int port)
 {
 	pid_t flood = begin_flood(port);
 	double rate = flow(account);
-	end_flood(flood);
+	child_end(flood);
 	return rate;
 }
 

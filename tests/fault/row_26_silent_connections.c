@@ -11,11 +11,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define CONNECTIONS 500
@@ -69,14 +67,6 @@ static pid_t begin(int port, bool slow)
 	if (pid == 0)
 		occupy(port, slow);
 	return pid;
-}
-
-static void end(pid_t pid)
-{
-	int status;
-	ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
-	kill(pid, SIGKILL);
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 }
 
 /* ---------- the probes ---------- */
@@ -141,7 +131,7 @@ static void trial(struct tally *tally, struct account *account, const char *wher
 		probe(&probes[slow], where, "/livez");
 		probe(&probes[slow], where, "/readyz");
 	}
-	end(crowd);
+	child_end(crowd);
 }
 
 static void run(struct tally *tally)

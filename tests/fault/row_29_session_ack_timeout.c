@@ -18,20 +18,10 @@
 #define SETTINGS   "workers: 4, pipeline: 2, prefetch: 64, retry: {attempts: 3, delay: [100ms]}"
 #define SESSION    "takeover_delay: none, delivery_limit: none, "
 
-/* Both are read when a channel is opened, so they are set in a private node before wpool starts. */
-static void set_timeout(long timeout_ms)
-{
-	char *expression = scratch_text("application:set_env(rabbit, channel_tick_interval, 200), "
-					"application:set_env(rabbit, consumer_timeout, %ld)",
-		timeout_ms);
-	free(broker_eval(fixture.broker, expression));
-	free(expression);
-}
-
 /* Return the repeats. */
 static long be_late(struct keyed *keyed, bool is_renewed, struct tally *tally)
 {
-	set_timeout(is_renewed ? RENEWED_MS : SHORT_MS);
+	broker_set_ack_timeout(fixture.broker, is_renewed ? RENEWED_MS : SHORT_MS);
 	struct proc *proc = keyed_serve(SETTINGS,
 		is_renewed ? SESSION "max_unacked_age: 1s" : SESSION "max_unacked_age: none");
 	keyed_await_consumer();
@@ -40,7 +30,7 @@ static long be_late(struct keyed *keyed, bool is_renewed, struct tally *tally)
 	keyed_post(keyed, LOAD, "dfsx", 0);
 	if (!is_renewed)
 		proc_expect(proc, "timed out");
-	set_timeout(1800000);
+	broker_set_ack_timeout(fixture.broker, 1800000);
 	keyed_await_settled();
 	if (is_renewed)
 		ck_assert_msg(!proc_has_logged(proc, "timed out"), "the broker closed a channel");

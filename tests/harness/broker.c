@@ -189,6 +189,15 @@ char *broker_eval(struct broker *broker, const char *expression)
 	return broker_run(argv);
 }
 
+void broker_set_ack_timeout(struct broker *broker, long timeout_ms)
+{
+	char *expression = scratch_text("application:set_env(rabbit, channel_tick_interval, 200), "
+					"application:set_env(rabbit, consumer_timeout, %ld)",
+		timeout_ms);
+	free(broker_eval(broker, expression));
+	free(expression);
+}
+
 /* A quorum queue's own statistics lag by seconds; its log machine is asked instead, which for a
  * moment after its birth cannot answer. */
 #define COUNT_MESSAGES                                                                             \

@@ -35,6 +35,9 @@ void broker_command(struct broker *, const char *verb);
 /* Evaluate an Erlang expression in the node; its printed value moves out. Takes milliseconds. A
  * failing expression fails the test, since versions differ in their functions. */
 char *broker_eval(struct broker *, const char *expression);
+/* The broker waits for an ack for so long, and looks for late ones often; from the next channel on.
+ */
+void broker_set_ack_timeout(struct broker *, long timeout_ms);
 /* All messages of a queue: ready, unacknowledged, and held for dead-lettering; -1: no such queue.
  */
 long broker_messages(struct broker *, const char *queue);

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define EXIT_WITHOUT_TEST 126
@@ -37,4 +38,12 @@ pid_t child_fork(void)
 	if (pid != 0)
 		ck_assert_int_ge(pid, 0);
 	return pid;
+}
+
+void child_end(pid_t pid)
+{
+	int status;
+	ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 }

@@ -39,6 +39,9 @@ struct letter {
 	} headers[LETTER_HEADERS];
 };
 
+/* The texts are borrowed. */
+void letter_add_header(struct letter *, const char *name, const char *value);
+
 /* properties: NULL: only persistence. */
 void client_publish(struct client *, const char *queue, const void *body, size_t size,
 	const amqp_basic_properties_t *properties);

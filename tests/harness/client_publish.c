@@ -74,6 +74,16 @@ static void set_text(amqp_basic_properties_t *properties, amqp_flags_t flag,
 	*ret_place = amqp_cstring_bytes(text);
 }
 
+void letter_add_header(struct letter *letter, const char *name, const char *value)
+{
+	size_t i = 0;
+	while (letter->headers[i].name)
+		i++;
+	ck_assert_uint_lt(i, LETTER_HEADERS);
+	letter->headers[i].name = name;
+	letter->headers[i].value = value;
+}
+
 amqp_basic_properties_t client_letter_properties(
 	const struct letter *letter, amqp_table_entry_t *entries)
 {

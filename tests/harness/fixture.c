@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PROGRAMS_MAX  16
@@ -56,6 +57,18 @@ void fixture_use_own_broker(void)
 	fixture.client = client_open(broker_url(fixture.broker));
 	declare_queues();
 	free(folder);
+}
+
+void fixture_declare(enum client_queue kind)
+{
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, kind);
+}
+
+void fixture_open_witness(void)
+{
+	scratch_write(fixture.witness, "");
+	ck_assert_int_eq(chmod(fixture.witness, 0666), 0);
 }
 
 void fixture_reconnect(void)
@@ -277,6 +290,13 @@ struct proc *fixture_serve_pool(const char *settings, const char *worker)
 			fixture.queue, worker, settings);
 	struct proc *serve = fixture_serve_pools(pool);
 	free(pool);
+	return serve;
+}
+
+struct proc *fixture_serve_echo_pool(const char *settings)
+{
+	struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	return serve;
 }
 

@@ -32,6 +32,10 @@ int fixture_run_suite(const char *name, const struct fixture_test tests[]);
 /* Move the fixture to a private broker, which a test may damage: fixture.broker, fixture.client and
  * the queues, until the test's end. */
 void fixture_use_own_broker(void);
+/* Delete fixture.queue, and declare it with this type. */
+void fixture_declare(enum client_queue);
+/* Let every user write the witness. */
+void fixture_open_witness(void);
 /* Replace the client, whose connections the broker has lost. */
 void fixture_reconnect(void);
 /* The path of something built ("wpool", "workers/echo"); valid until the test ends. */
@@ -56,6 +60,8 @@ pid_t fixture_worker_pid(void);
 /* Start `wpool serve --config` with one pool on fixture.queue; settings: further keys, such as
  * "properties: true, retry: {attempts: 1}". Does not wait. */
 struct proc *fixture_serve_pool(const char *settings, const char *worker);
+/* The same with echo workers, and wait until it consumes. */
+struct proc *fixture_serve_echo_pool(const char *settings);
 /* The same with these pools (lines of the configuration's list). */
 struct proc *fixture_serve_pools(const char *pools);
 /* Rewrite the configuration file with these pools. */

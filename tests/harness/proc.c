@@ -274,3 +274,16 @@ void proc_expect_gone(pid_t pid)
 	ck_assert_msg(poll(&wait, 1, DEADLINE_DEFAULT_MS) == 1, "process %d lives on", (int)pid);
 	close(wait.fd);
 }
+
+void proc_expect_variable(pid_t pid, const char *entry, bool is_there)
+{
+	char *path = scratch_text("/proc/%d/environ", (int)pid);
+	size_t size, len = strlen(entry);
+	char *bytes = scratch_read(path, &size);
+	bool found = false;
+	for (char *at = bytes; at && at < bytes + size; at += strlen(at) + 1)
+		found |= strncmp(at, entry, len) == 0;
+	ck_assert_msg(found == is_there, "%s", entry);
+	free(bytes);
+	free(path);
+}

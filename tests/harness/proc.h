@@ -42,6 +42,10 @@ bool proc_is_alive(struct proc *);
 /* Wait until a process that is not our child has ended; a zombie has. */
 void proc_expect_gone(pid_t pid);
 
+/* The environment of a process, any of ours: it has a variable that begins with entry (NAME=value),
+ * or has none. */
+void proc_expect_variable(pid_t pid, const char *entry, bool is_there);
+
 /* What it has written so far; moves out. */
 char *proc_stdout(struct proc *);
 char *proc_stderr(struct proc *);

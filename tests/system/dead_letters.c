@@ -383,8 +383,7 @@ END_TEST
 START_TEST(replay_stops_when_connection_is_lost)
 {
 	post_many(CLIENT_QUORUM, MANY);
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	fixture_declare(CLIENT_CLASSIC);
 	broker_control_queue(fixture.broker, fixture.queue, "suspend");
 	struct proc *replay = start_verb("replay", NULL);
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);

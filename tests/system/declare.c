@@ -126,8 +126,7 @@ START_TEST(existing_queue_is_shown_as_it_is)
 		"x-delivery-limit 7");
 	file = write_config("key: routing_key");
 	control_expect_text(RUN(0, "declare", file), "x-delivery-limit 7\n");
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	fixture_declare(CLIENT_CLASSIC);
 	expect_different(file,
 		scratch_text("tested: refused\n  queue \"%s\": unsuitable\n", fixture.queue),
 		"is not a quorum queue, which sessions need");
@@ -171,8 +170,7 @@ START_TEST(foreign_queue_is_compared)
 	client_delete(fixture.client, fixture.queue);
 	client_declare_limited(fixture.client, fixture.queue, 7);
 	expect_different(file, "\": differs\n", "x-max-length is not set, not 8 (they");
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	fixture_declare(CLIENT_CLASSIC);
 	expect_different(file, "\": differs\n",
 		"cannot be compared with queue_arguments: it is a classic queue; set declare: passive, or leave out queue_arguments");
 }
@@ -240,8 +238,7 @@ START_TEST(serve_makes_bindings)
 				      "bindings: [{exchange: amq.direct, routing_key: %s}%s]",
 		fixture.queue, cases[_i].other);
 	client_delete(fixture.client, fixture.queue);
-	struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
-	client_expect_consumers(fixture.client, fixture.queue, 1);
+	struct proc *serve = fixture_serve_echo_pool(settings);
 	if (cases[_i].refusal) {
 		proc_expect(serve, cases[_i].refusal);
 		control_await("/readyz", 200);
@@ -261,8 +258,7 @@ END_TEST
 /* The queue is worked as it is, and stays as it is. */
 static void expect_served(const char *settings, const char *words)
 {
-	struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
-	client_expect_consumers(fixture.client, fixture.queue, 1);
+	struct proc *serve = fixture_serve_echo_pool(settings);
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x",
 			.reply_to = fixture.replies,
@@ -295,8 +291,7 @@ END_TEST
 
 START_TEST(serve_names_another_type)
 {
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	fixture_declare(CLIENT_CLASSIC);
 	expect_served("declare: on, queue_arguments: {x-max-length: 8}",
 		"cannot be compared with queue_arguments: it is a classic queue");
 }

@@ -20,20 +20,6 @@ static int64_t wall_ms(void)
 	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* Declare the fixture's queue with the type of this loop. */
-static void declare(enum client_queue kind)
-{
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, kind);
-}
-
-static struct proc *serve_echo(const char *settings)
-{
-	struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
-	client_expect_consumers(fixture.client, fixture.queue, 1);
-	return serve;
-}
-
 static char *wait_queue(const char *step)
 {
 	return scratch_text("%s.wait.%s", fixture.queue, step);
@@ -57,8 +43,8 @@ static void expect_witness(const char *line)
 
 START_TEST(a_published_delay_is_kept)
 {
-	declare(kinds[_i]);
-	struct proc *serve = serve_echo("retry: {attempts: 1}");
+	fixture_declare(kinds[_i]);
+	struct proc *serve = fixture_serve_echo_pool("retry: {attempts: 1}");
 	char *body = scratch_path(fixture.folder, "body");
 	int64_t start = wall_ms();
 	scratch_write(body, "later");
@@ -78,7 +64,7 @@ END_TEST
 /* Nobody needs to be there while it waits. */
 START_TEST(it_waits_in_the_broker)
 {
-	struct proc *serve = serve_echo("retry: {attempts: 1}");
+	struct proc *serve = fixture_serve_echo_pool("retry: {attempts: 1}");
 	char *waiting = wait_queue("3s");
 	char *time = scratch_text("%lld", (long long)wall_ms() + 8500);
 	client_post(fixture.client, fixture.queue,
@@ -88,7 +74,7 @@ START_TEST(it_waits_in_the_broker)
 	broker_expect_messages(fixture.broker, fixture.queue, 0); /* the original is acked */
 	proc_signal(serve, SIGKILL);
 	ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
-	serve = serve_echo("retry: {attempts: 1}");
+	serve = fixture_serve_echo_pool("retry: {attempts: 1}");
 	expect_witness("later");
 	ck_assert_int_eq(fixture_witnessed(NULL), 1);
 	expect_clean_end(serve);
@@ -121,8 +107,8 @@ static void await_postponed(json_int_t times)
 /* It comes back six times, in its only attempt; its rejection shows what is left of it. */
 START_TEST(what_is_postponed_is_unchanged)
 {
-	declare(kinds[_i]);
-	struct proc *serve = serve_echo("properties: true, retry: {attempts: 1}");
+	fixture_declare(kinds[_i]);
+	struct proc *serve = fixture_serve_echo_pool("properties: true, retry: {attempts: 1}");
 	const char *release = fixture_release_path("postponed");
 	amqp_table_entry_t entries[] = {
 		entry("X-Postpone-Until", (amqp_field_value_t){.kind = AMQP_FIELD_KIND_UTF8,
@@ -183,7 +169,7 @@ START_TEST(a_time_that_is_none_is_a_dead_letter)
 {
 	static const char *const times[] = {
 		"", "tomorrow", "-1", "1.5e3", "32503680000000", "99999999999999999999"};
-	struct proc *serve = serve_echo("retry: {attempts: 3}");
+	struct proc *serve = fixture_serve_echo_pool("retry: {attempts: 3}");
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
 		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = "x", .headers = {{"NotBefore", times[i]}}});
@@ -204,7 +190,7 @@ END_TEST
  * postpones. */
 START_TEST(sessions_keep_their_order)
 {
-	struct proc *serve = serve_echo("session: {key: header:session}");
+	struct proc *serve = fixture_serve_echo_pool("session: {key: header:session}");
 	char *time = scratch_text("%lld", (long long)wall_ms() + 1500);
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x",

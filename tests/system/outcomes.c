@@ -167,8 +167,7 @@ START_TEST(every_task_ends_as_expected)
 	if (trouble == BROKER)
 		fixture_use_own_broker();
 	struct ends ends = {.at = ends_fixture_place()};
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, kinds[_i % 2]);
+	fixture_declare(kinds[_i % 2]);
 	struct proc *proc = serve();
 	post_all(&ends);
 	proc = make_trouble(proc, trouble);

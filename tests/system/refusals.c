@@ -214,8 +214,7 @@ static void consume_exclusively(amqp_channel_t channel)
 
 START_TEST(queue_in_exclusive_use_is_named)
 {
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	fixture_declare(CLIENT_CLASSIC);
 	consume_exclusively(7);
 	struct proc *serve =
 		fixture_serve_pool("retry: {attempts: 1}", fixture_built("workers/echo"));
@@ -252,8 +251,7 @@ START_TEST(stream_is_refused)
 	await_text("reasons", scratch_text("queue \"%s\" is a stream: ", fixture.queue));
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "now", .correlation_id = "now"});
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, _i ? CLIENT_CLASSIC : CLIENT_QUORUM);
+	fixture_declare(_i ? CLIENT_CLASSIC : CLIENT_QUORUM);
 	control_await("/readyz", 200);
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "later", .correlation_id = "later"});

@@ -11,20 +11,6 @@
 
 static const enum client_queue kinds[] = {CLIENT_QUORUM, CLIENT_CLASSIC};
 
-/* Declare the fixture's queue with the type of this loop. */
-static void declare(enum client_queue kind)
-{
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, kind);
-}
-
-static struct proc *serve_echo(const char *settings)
-{
-	struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
-	client_expect_consumers(fixture.client, fixture.queue, 1);
-	return serve;
-}
-
 static char *retry_queue(const char *delay)
 {
 	return scratch_text("%s.retry.%s", fixture.queue, delay);
@@ -52,8 +38,9 @@ static void expect_clean_end(struct proc *serve)
 
 START_TEST(each_attempt_waits_for_its_delay)
 {
-	declare(kinds[_i]);
-	struct proc *serve = serve_echo("retry: {attempts: 4, delay: [300ms, 600ms], jitter: 0}");
+	fixture_declare(kinds[_i]);
+	struct proc *serve =
+		fixture_serve_echo_pool("retry: {attempts: 4, delay: [300ms, 600ms], jitter: 0}");
 	int64_t start = deadline_now_ms();
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "again", .headers = {{"X-Status", "503"}}});
@@ -78,7 +65,8 @@ END_TEST
 /* Jitter lengthens the delay: nothing returns early. */
 START_TEST(jitter_only_adds_delay)
 {
-	struct proc *serve = serve_echo("retry: {attempts: 2, delay: [500ms], jitter: 100}");
+	struct proc *serve =
+		fixture_serve_echo_pool("retry: {attempts: 2, delay: [500ms], jitter: 100}");
 	int64_t start = deadline_now_ms();
 	for (int i = 0; i < 20; i++)
 		client_post(fixture.client, fixture.queue,
@@ -92,8 +80,8 @@ END_TEST
 
 START_TEST(zero_delay_needs_no_retry_queue)
 {
-	declare(kinds[_i]);
-	struct proc *serve = serve_echo("retry: {delay: []}");
+	fixture_declare(kinds[_i]);
+	struct proc *serve = fixture_serve_echo_pool("retry: {delay: []}");
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "at once", .headers = {{"X-Status", "500"}}});
 	message_free(take_dead("failed", 3));
@@ -110,8 +98,8 @@ END_TEST
  */
 START_TEST(worker_may_choose_the_delay)
 {
-	declare(kinds[_i]);
-	struct proc *serve = serve_echo("retry: {attempts: 2, delay: [300ms]}");
+	fixture_declare(kinds[_i]);
+	struct proc *serve = fixture_serve_echo_pool("retry: {attempts: 2, delay: [300ms]}");
 	char *waiting = retry_queue("2s");
 	ck_assert_int_eq(client_ready(fixture.client, waiting), -1);
 	int64_t start = deadline_now_ms();
@@ -140,9 +128,9 @@ END_TEST
  * for a slow machine. */
 START_TEST(attempts_survive_supervisor_restart)
 {
-	declare(kinds[_i]);
+	fixture_declare(kinds[_i]);
 	static const char settings[] = "retry: {attempts: 3, delay: [5s]}";
-	struct proc *serve = serve_echo(settings);
+	struct proc *serve = fixture_serve_echo_pool(settings);
 	char *waiting = retry_queue("5s");
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "survivor", .headers = {{"X-Status", "500"}}});
@@ -151,7 +139,7 @@ START_TEST(attempts_survive_supervisor_restart)
 	broker_expect_messages(fixture.broker, fixture.queue, 0); /* the original is acked */
 	proc_signal(serve, SIGKILL);
 	ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
-	serve = serve_echo(settings);
+	serve = fixture_serve_echo_pool(settings);
 	message_free(take_dead("failed", 3));
 	ck_assert_int_eq(proc_count_logged(serve, "attempt 1 of 3"), 0);
 	ck_assert_int_eq(proc_count_logged(serve, "attempt 2 of 3"), 1);
@@ -164,10 +152,10 @@ END_TEST
 /* A task that a killed supervisor had counts as not tried. */
 START_TEST(killed_supervisor_costs_no_attempt)
 {
-	declare(kinds[_i]);
+	fixture_declare(kinds[_i]);
 	static const char settings[] = "retry: {attempts: 1}";
 	for (int i = 0; i < 3; i++) {
-		struct proc *serve = serve_echo(settings);
+		struct proc *serve = fixture_serve_echo_pool(settings);
 		if (i == 0)
 			client_post(fixture.client, fixture.queue,
 				&(struct letter){.body = "patient",
@@ -180,7 +168,7 @@ START_TEST(killed_supervisor_costs_no_attempt)
 		client_expect_ready(fixture.client, fixture.queue, 1);
 	}
 	fixture_release("patient");
-	struct proc *serve = serve_echo(settings);
+	struct proc *serve = fixture_serve_echo_pool(settings);
 	message_free(take_dead("failed", 1));
 	expect_clean_end(serve);
 }
@@ -197,7 +185,7 @@ START_TEST(attempts_survive_broker_restart)
 	for (int i = 0; i < 2; i++) {
 		fixture.queue = queues[i] = scratch_text("kind-%d", i);
 		client_declare(fixture.client, queues[i], kinds[i]);
-		serves[i] = serve_echo("retry: {attempts: 2, delay: [5s]}");
+		serves[i] = fixture_serve_echo_pool("retry: {attempts: 2, delay: [5s]}");
 		client_post(fixture.client, queues[i],
 			&(struct letter){.body = "survivor", .headers = {{"X-Status", "500"}}});
 		waiting[i] = retry_queue("5s");
@@ -232,8 +220,8 @@ static amqp_table_entry_t entry(const char *name, amqp_field_value_t value)
 /* Through a retry queue and then, rejected, to the dead letters. */
 START_TEST(message_is_unchanged_by_retry)
 {
-	declare(kinds[_i]);
-	struct proc *serve = serve_echo("properties: true, retry: {delay: [200ms]}");
+	fixture_declare(kinds[_i]);
+	struct proc *serve = fixture_serve_echo_pool("properties: true, retry: {delay: [200ms]}");
 	amqp_field_value_t members[] = {
 		{.kind = AMQP_FIELD_KIND_I16, .value.i16 = -7}, {.kind = AMQP_FIELD_KIND_VOID}};
 	amqp_table_entry_t entries[] = {
@@ -318,7 +306,7 @@ static struct proc *serve_evil(const char *behaviour, const char *retry)
 START_TEST(dead_letter_has_its_reason)
 {
 	const int which = _i % FAILURES;
-	declare(kinds[_i / FAILURES]);
+	fixture_declare(kinds[_i / FAILURES]);
 	struct proc *serve = serve_evil(failures[which].behaviour, "attempts: 2, delay: [100ms]");
 	char *words = scratch_text("cause of %s", failures[which].behaviour);
 	client_send(fixture.client, fixture.queue, "poison");
@@ -345,8 +333,9 @@ END_TEST
 
 START_TEST(unroutable_reply_may_be_retried)
 {
-	declare(kinds[_i]);
-	struct proc *serve = serve_echo("unroutable: retry, retry: {attempts: 2, delay: [100ms]}");
+	fixture_declare(kinds[_i]);
+	struct proc *serve =
+		fixture_serve_echo_pool("unroutable: retry, retry: {attempts: 2, delay: [100ms]}");
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "lost",
 			.reply_to = "no-such-queue",
@@ -358,7 +347,7 @@ END_TEST
 
 START_TEST(long_limits_are_warned_of)
 {
-	struct proc *serve = serve_echo("limits: {soft: 29min, hard: 40min}");
+	struct proc *serve = fixture_serve_echo_pool("limits: {soft: 29min, hard: 40min}");
 	ck_assert(proc_has_logged(serve, "limits.hard: a broker takes back"));
 	ck_assert(!proc_has_logged(serve, "limits.soft is"));
 	fixture_stop(serve);
@@ -401,8 +390,8 @@ START_TEST(dead_letter_has_only_its_own_error)
 		{"500", NULL, "failed", NULL},
 		{"404", NULL, "rejected", NULL},
 	};
-	declare(kinds[_i]);
-	struct proc *serve = serve_echo("pipeline: 1, retry: {attempts: 1}");
+	fixture_declare(kinds[_i]);
+	struct proc *serve = fixture_serve_echo_pool("pipeline: 1, retry: {attempts: 1}");
 	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
 		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = "x",
@@ -442,7 +431,7 @@ START_TEST(delay_without_queue_uses_nearest_queue)
 {
 	static const char settings[] = "retry: {attempts: 2, delay: [300ms]}";
 	char *wanted = retry_queue("2s"), *taken = retry_queue("300ms");
-	fixture_stop(serve_echo(settings)); /* this declares the queues of the pool */
+	fixture_stop(fixture_serve_echo_pool(settings)); /* this declares the queues of the pool */
 	free(broker_eval(fixture.broker,
 		"rabbit_auth_backend_internal:add_user(<<\"clerk\">>, <<\"clerk\">>, <<\"test\">>), "
 		"rabbit_auth_backend_internal:set_permissions(<<\"clerk\">>, <<\"/\">>, <<\"^$\">>, "

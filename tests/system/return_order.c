@@ -389,8 +389,7 @@ END_TEST
 /* It is checked again: an operator removes it, and the consumer makes another one. */
 START_TEST(classic_queue_is_refused)
 {
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	fixture_declare(CLIENT_CLASSIC);
 	open_shop((struct way){.is_single = true});
 	while (!shop.warning[0])
 		ev_run(shop.loop, EVRUN_ONCE);

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_root(void)
@@ -15,16 +14,9 @@ static bool is_root(void)
 	return geteuid() == 0;
 }
 
-/* Let every user write the witness. */
-static void open_witness(void)
-{
-	scratch_write(fixture.witness, "");
-	ck_assert_int_eq(chmod(fixture.witness, 0666), 0);
-}
-
 static struct proc *serve_with(const char *settings)
 {
-	open_witness();
+	fixture_open_witness();
 	return fixture_serve_pool(settings, fixture_public_copy("workers/echo"));
 }
 
@@ -91,19 +83,6 @@ START_TEST(user_may_be_a_number_with_a_group)
 }
 END_TEST
 
-static void expect_variable(pid_t pid, const char *entry, bool is_there)
-{
-	char *path = scratch_text("/proc/%d/environ", (int)pid);
-	size_t size, len = strlen(entry);
-	char *bytes = scratch_read(path, &size);
-	bool found = false;
-	for (char *at = bytes; at && at < bytes + size; at += strlen(at) + 1)
-		found |= strncmp(at, entry, len) == 0;
-	ck_assert_msg(found == is_there, "%s", entry);
-	free(bytes);
-	free(path);
-}
-
 static void expect_folder(pid_t pid, const char *folder)
 {
 	char *path = scratch_text("/proc/%d/cwd", (int)pid), found[4096];
@@ -126,14 +105,14 @@ START_TEST(workers_have_configured_rights)
 	expect_in(pid, "limits", "Max open files            99                   100 ");
 	expect_in(pid, "limits", "Max core file size        0                    0 ");
 	expect_in(pid, "limits", "Max cpu time              3600                 3600 ");
-	expect_variable(pid, "A=two words", true);
-	expect_variable(pid, "LC_ALL=C.UTF-8", true);
-	expect_variable(pid, "PATH=", true);
-	expect_variable(pid, "WITNESS=", true);
-	expect_variable(pid, "WPOOL_WORKER=", true);
-	expect_variable(pid, "WPOOL_SLOT=", true);
-	expect_variable(pid, "HOME=", false);
-	expect_variable(pid, "WPOOL_RETRY_DELAY=", false);
+	proc_expect_variable(pid, "A=two words", true);
+	proc_expect_variable(pid, "LC_ALL=C.UTF-8", true);
+	proc_expect_variable(pid, "PATH=", true);
+	proc_expect_variable(pid, "WITNESS=", true);
+	proc_expect_variable(pid, "WPOOL_WORKER=", true);
+	proc_expect_variable(pid, "WPOOL_SLOT=", true);
+	proc_expect_variable(pid, "HOME=", false);
+	proc_expect_variable(pid, "WPOOL_RETRY_DELAY=", false);
 	fixture_stop(serve);
 }
 END_TEST
@@ -146,7 +125,7 @@ START_TEST(umask_of_wpool_is_not_for_workers)
 	static const char *const strict[] = {"sh", "-c", "umask 077; exec \"$@\"", "sh", NULL};
 	char *pool = scratch_text("- {queue: %s, workers: 1, command: ['%s']%s}\n", fixture.queue,
 		fixture_public_copy("workers/echo"), is_root() ? ", user: nobody" : "");
-	open_witness();
+	fixture_open_witness();
 	struct proc *serve = fixture_serve_under(strict, pool);
 	client_expect_consumers(fixture.client, fixture.queue, 1);
 	expect_in(proc_pid(serve), "status", "Umask:\t0077");
@@ -164,18 +143,18 @@ START_TEST(reload_changes_rights)
 		"%sumask: 022, env: {A: '1'}%s}\n", pool, is_root() ? ", user: daemon" : "");
 	char *after = scratch_text("%sumask: 077, nice: 1, env: {A: '2'}, cwd: /usr%s}\n", pool,
 		is_root() ? ", user: nobody" : "");
-	open_witness();
+	fixture_open_witness();
 	struct proc *serve = fixture_serve_pools(before);
 	pid_t old = fixture_worker_pid();
 	expect_in(old, "status", "\nUmask:\t0022\n");
-	expect_variable(old, "A=1", true);
+	proc_expect_variable(old, "A=1", true);
 	fixture_write_pools(after);
 	proc_signal(serve, SIGHUP);
 	proc_expect_gone(old);
 	pid_t new = fixture_worker_pid();
 	ck_assert_int_ne(new, old);
 	expect_in(new, "status", "\nUmask:\t0077\n");
-	expect_variable(new, "A=2", true);
+	proc_expect_variable(new, "A=2", true);
 	expect_folder(new, "/usr");
 	if (is_root())
 		expect_in(new, "status", "\nUid:\t65534\t");
@@ -230,7 +209,7 @@ START_TEST(group_limits_hold_or_are_warned_of)
 		{"group_memory: 32MiB", "head -c 200m /dev/zero | tail; exec",
 			"signal 9 (Killed), over limits.group_memory"},
 	};
-	open_witness();
+	fixture_open_witness();
 	char *pool =
 		scratch_text("- {name: tested, queue: %s, command: [sh, -c, '%s %s'], workers: "
 			     "1, limits: {%s}}\n- {name: other, queue: %s, command: [%s]}\n",
@@ -260,7 +239,7 @@ END_TEST
 /* The first pool that has such limits. */
 START_TEST(group_limits_come_with_a_reload)
 {
-	open_witness();
+	fixture_open_witness();
 	char *before = scratch_text("- {name: before, queue: %s, command: [\"%s\"]}\n",
 		fixture.queue, fixture_built("workers/echo"));
 	char *after = scratch_text(

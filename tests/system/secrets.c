@@ -38,16 +38,10 @@ static const char *public_copy(const char *name)
 	return path;
 }
 
-static void open_witness(void)
-{
-	scratch_write(fixture.witness, "");
-	ck_assert_int_eq(chmod(fixture.witness, 0666), 0);
-}
-
 /* `wpool serve` as an unprivileged user with one worker, whose command is a list in YAML. */
 static struct proc *serve_unprivileged(const char *settings, const char *command)
 {
-	open_witness();
+	fixture_open_witness();
 	char *pools = scratch_text("- {name: tested, queue: %s, workers: 1, command: %s%s}\n",
 		fixture.queue, command, settings);
 	struct proc *serve = fixture_serve_under(starter(), pools);
@@ -192,19 +186,6 @@ static struct proc *serve_file(const char *configuration, const char *const envi
 	return serve;
 }
 
-static void expect_variable(pid_t pid, const char *entry, bool is_there)
-{
-	char *path = scratch_text("/proc/%d/environ", (int)pid);
-	size_t size, len = strlen(entry);
-	char *bytes = scratch_read(path, &size);
-	bool found = false;
-	for (char *at = bytes; at && at < bytes + size; at += strlen(at) + 1)
-		found |= strncmp(at, entry, len) == 0;
-	ck_assert_msg(found == is_there, "%s", entry);
-	free(bytes);
-	free(path);
-}
-
 /* If the tests may not change users, a worker of another user must be refused. */
 START_TEST(secrets_stay_out_of_environment)
 {
@@ -227,11 +208,12 @@ START_TEST(secrets_stay_out_of_environment)
 		return;
 	}
 	pid_t worker = fixture_worker_pid();
-	expect_variable(worker, "HARMLESS=", true);
-	expect_variable(worker, "PASSWORD=", true); /* without RABBITMQ_HOSTNAME it is another's */
-	expect_variable(worker, "AMQP_URL=", cases[_i].is_passed);
-	expect_variable(worker, "RABBITMQ_PASSWORD=", cases[_i].is_passed);
-	expect_variable(
+	proc_expect_variable(worker, "HARMLESS=", true);
+	proc_expect_variable(
+		worker, "PASSWORD=", true); /* without RABBITMQ_HOSTNAME it is another's */
+	proc_expect_variable(worker, "AMQP_URL=", cases[_i].is_passed);
+	proc_expect_variable(worker, "RABBITMQ_PASSWORD=", cases[_i].is_passed);
+	proc_expect_variable(
 		worker, "LOGIN=", cases[_i].is_passed || strstr(cases[_i].settings, "LOGIN"));
 	fixture_stop(serve);
 	proc_free(serve);
@@ -257,16 +239,16 @@ START_TEST(reload_keeps_secrets)
 			fixture_built("workers/echo"), i);
 	struct proc *serve = serve_file(configurations[0], environment);
 	pid_t worker = fixture_worker_pid();
-	expect_variable(worker, "LOGIN=", false);
-	expect_variable(worker, "NEXT=", true);
+	proc_expect_variable(worker, "LOGIN=", false);
+	proc_expect_variable(worker, "NEXT=", true);
 	scratch_write(scratch_path(fixture.folder, "wpool.yaml"), configurations[1]);
 	proc_signal(serve, SIGHUP);
 	proc_expect_gone(worker);
 	worker = fixture_worker_pid();
-	expect_variable(worker, "ROUND=1", true);
-	expect_variable(worker, "HARMLESS=", true);
-	expect_variable(worker, "LOGIN=", false);
-	expect_variable(worker, "NEXT=", false);
+	proc_expect_variable(worker, "ROUND=1", true);
+	proc_expect_variable(worker, "HARMLESS=", true);
+	proc_expect_variable(worker, "LOGIN=", false);
+	proc_expect_variable(worker, "NEXT=", false);
 	fixture_stop(serve);
 	proc_free(serve);
 	free(configurations[0]);

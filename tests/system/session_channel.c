@@ -248,8 +248,7 @@ END_TEST
 /* Until an operator has replaced it. */
 START_TEST(classic_queue_is_refused)
 {
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	fixture_declare(CLIENT_CLASSIC);
 	struct proc *serve = serve_sessions("delivery_limit: none", "declare: on");
 	proc_expect(serve, "is not a quorum queue");
 	ck_assert_int_eq(client_consumers(fixture.client, fixture.queue), 0);
