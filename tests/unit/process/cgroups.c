@@ -1,11 +1,11 @@
 /* Control groups: where they are, and that everything in a group ends with it. Where this machine
  * has none: that the reason is known. */
 #include "process/cgroups.h"
-#include "os/descriptors.h"
 #include "process/fork_into.h"
 #include "process/guard.h"
 #include "process/spawn.h"
 #include "unit/support/os/sandbox.h"
+#include "unit/support/process/spawned.h"
 #include "unit/unit.h"
 
 #include <errno.h>
@@ -97,12 +97,6 @@ static bool open_real(struct cgroups **ret)
 	return false;
 }
 
-static void await(int fd)
-{
-	struct pollfd poller = {fd, POLLIN, 0};
-	ck_assert_int_eq(poll(&poller, 1, 20000), 1);
-}
-
 /* A worker, and a daemon of its own without mark, session or parent in common with it; both hold
  * its output. Returns when both are there. */
 static struct spawned start_with_daemon(int group)
@@ -117,7 +111,7 @@ static struct spawned start_with_daemon(int group)
 					       .cgroup = group},
 				 &child, &failure),
 		RC_OK);
-	await(child.output);
+	spawned_await(child.output);
 	ck_assert_int_eq(read(child.output, &byte, 1), 1);
 	return child;
 }
@@ -134,18 +128,10 @@ static void expect_end(int fd)
 	char bytes[16];
 	ssize_t n;
 	do {
-		await(fd);
+		spawned_await(fd);
 		n = read(fd, bytes, sizeof bytes);
 	} while (n > 0);
 	ck_assert_int_eq(n, 0);
-}
-
-static void close_child(struct spawned *child)
-{
-	descriptor_close(&child->control);
-	descriptor_close(&child->output);
-	descriptor_close(&child->error);
-	descriptor_close(&child->start);
 }
 
 static char *path_of_life(const struct cgroups *cgroups, int life)
@@ -185,8 +171,8 @@ START_TEST(daemons_end_with_their_group)
 	cgroups_free(cgroups); /* ends the rest */
 	ck_assert_int_eq(waitpid(other.pid, NULL, 0), other.pid);
 	expect_end(other.output);
-	close_child(&child);
-	close_child(&other);
+	spawned_close(&child);
+	spawned_close(&other);
 	while (!cgroups_remove(path)) /* what was still dying */
 		poll(NULL, 0, 1);
 }

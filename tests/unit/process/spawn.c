@@ -5,12 +5,12 @@
 #include "process/program.h"
 #include "process/spawn_child.h"
 #include "unit/support/os/sandbox.h"
+#include "unit/support/process/spawned.h"
 #include "unit/unit.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,12 +35,6 @@ static void spawn_it(char *const *command, const struct rlimit *limit)
 	ck_assert_int_eq(spawn_process(&request, &child, &failure), RC_OK);
 }
 
-static void await(int fd)
-{
-	struct pollfd poller = {fd, POLLIN, 0};
-	ck_assert_int_eq(poll(&poller, 1, 20000), 1);
-}
-
 /* All that comes until the end of file. */
 static const char *read_all(int fd)
 {
@@ -48,21 +42,12 @@ static const char *read_all(int fd)
 	size_t len = 0;
 	ssize_t n;
 	do {
-		await(fd);
+		spawned_await(fd);
 		n = read(fd, text + len, sizeof text - 1 - len);
 		len += n > 0 ? (size_t)n : 0;
 	} while (n > 0);
 	text[len] = '\0';
 	return text;
-}
-
-static void close_child(void)
-{
-	descriptor_close(&child.control);
-	descriptor_close(&child.output);
-	descriptor_close(&child.error);
-	descriptor_close(&child.start);
-	ck_assert_int_eq(waitpid(child.pid, NULL, 0), child.pid);
 }
 
 /* The child's part. */
@@ -125,7 +110,7 @@ START_TEST(a_child_inherits_only_its_streams)
 		for (size_t j = 0; j < 4; j++)
 			ck_assert_msg(strstr(seen, wanted[i][j]) != NULL, "%s is not in:\n%s",
 				wanted[i][j], seen);
-		close_child();
+		spawned_reap(&child);
 	}
 	sigset_t now;
 	sigprocmask(SIG_SETMASK, NULL, &now);
@@ -167,10 +152,10 @@ static struct exit_info failed_start(char *const *command, const struct rlimit *
 {
 	struct exit_info failure = {EXIT_NONE, 0, NULL};
 	spawn_it(command, limit);
-	await(child.start);
+	spawned_await(child.start);
 	ck_assert_int_eq(spawn_outcome(child.start, &failure), SPAWN_FAILED);
 	ck_assert_int_eq(failure.kind, EXIT_NOT_STARTED);
-	close_child();
+	spawned_reap(&child);
 	return failure;
 }
 
@@ -198,10 +183,10 @@ START_TEST(a_child_with_limits_runs_in_its_control_group_only)
 	for (int i = 0; i < 2; i++) {
 		request.is_limited = i == 1;
 		ck_assert_int_eq(spawn_process(&request, &child, &failure), RC_OK);
-		await(child.start);
+		spawned_await(child.start);
 		enum spawn_outcome outcome = spawn_outcome(child.start, &failure);
 		ck_assert_int_eq(outcome, request.is_limited ? SPAWN_FAILED : SPAWN_RUNS);
-		close_child();
+		spawned_reap(&child);
 	}
 	ck_assert_str_eq(failure.stage, "control group");
 	ck_assert_int_eq(failure.number, ENOENT);
@@ -270,12 +255,12 @@ START_TEST(success_closes_the_start_pipe)
 	struct exit_info failure;
 	char *command[] = {(char *)"cat", NULL}; /* found in PATH; stays until stdin ends */
 	spawn_it(command, NULL);
-	await(child.start);
+	spawned_await(child.start);
 	ck_assert_int_eq(spawn_outcome(child.start, &failure), SPAWN_RUNS);
 	ck_assert_int_eq(write(child.control, "x\n", 2), 2);
 	descriptor_close(&child.control);
 	ck_assert_str_eq(read_all(child.output), "x\n");
-	close_child();
+	spawned_reap(&child);
 }
 END_TEST
 
@@ -291,7 +276,7 @@ START_TEST(a_script_without_an_interpreter_runs_in_the_shell)
 	spawn_it(command, NULL);
 	ck_assert_str_eq(read_all(child.output), "one and two\n");
 	unlink(path);
-	close_child();
+	spawned_reap(&child);
 }
 END_TEST
 
@@ -307,7 +292,7 @@ START_TEST(a_child_dies_with_its_parent)
 		dup2(ends[1], 0); /* where the child's stderr would go is closed with its parent */
 		spawn_it(command, NULL);
 		char byte;
-		await(child.output);
+		spawned_await(child.output);
 		ck_assert_int_eq(read(child.output, &byte, 1), 1);
 		ssize_t n = write(ends[1], &child.pid, sizeof child.pid);
 		_exit(n < 0);

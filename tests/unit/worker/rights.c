@@ -1,9 +1,9 @@
 /* Workers as somebody else and with what they are given: what a child then is, which step says what
  * it could not become, its pipe in each form, and its environment. Where the tests are run by one
  * who may not change users, that every way into it is refused. */
-#include "os/descriptors.h"
 #include "os/rundir.h"
 #include "process/spawn.h"
+#include "unit/support/process/spawned.h"
 #include "unit/support/worker/workers_rig.h"
 
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,21 +91,6 @@ static void spawn_it(const struct spawn_request *request)
 	ck_assert_int_eq(spawn_process(request, &child, &failure), RC_OK);
 }
 
-static void close_child(void)
-{
-	descriptor_close(&child.control);
-	descriptor_close(&child.output);
-	descriptor_close(&child.error);
-	descriptor_close(&child.start);
-	ck_assert_int_eq(waitpid(child.pid, NULL, 0), child.pid);
-}
-
-static void await(int fd)
-{
-	struct pollfd poller = {fd, POLLIN, 0};
-	ck_assert_int_eq(poll(&poller, 1, 20000), 1);
-}
-
 /* What `dump` says, to the end. */
 static const char *dumped(const struct rights *rights, const char *where)
 {
@@ -117,12 +101,12 @@ static const char *dumped(const struct rights *rights, const char *where)
 	spawn_it(&(struct spawn_request){
 		.command = command, .environment = environ, .rights = rights, .folder = where});
 	do {
-		await(child.output);
+		spawned_await(child.output);
 		n = read(child.output, text + len, sizeof text - 1 - len);
 		len += n > 0 ? (size_t)n : 0;
 	} while (n > 0);
 	text[len] = '\0';
-	close_child();
+	spawned_reap(&child);
 	return text;
 }
 
@@ -143,11 +127,11 @@ static void expect_failure(const struct spawn_request *request, const char *stag
 {
 	struct exit_info failure = {EXIT_NONE, 0, NULL};
 	spawn_it(request);
-	await(child.start);
+	spawned_await(child.start);
 	ck_assert_int_eq(spawn_outcome(child.start, &failure), SPAWN_FAILED);
 	ck_assert_str_eq(failure.stage, stage);
 	ck_assert_int_eq(failure.number, error);
-	close_child();
+	spawned_reap(&child);
 }
 
 /* A folder that only we may enter. */
