@@ -323,16 +323,17 @@ static enum rc load_all(struct load *load)
 
 static void add_warnings(const struct load *load)
 {
+	const struct config_source source = {load->config, load->file};
 	warnings_add_variables(&(struct variable_uses){.environment = load->environment,
 				       .file = load->file,
 				       .root = &load->root,
 				       .pool = load->file ? NULL : &load->pool},
 		load->problems);
-	warnings_add_dead_letters(load->config, load->problems);
-	warnings_add_empty_places(load->config, load->problems);
-	warnings_add_limits(load->config, load->problems);
-	warnings_add_sessions(load->config, load->problems);
-	warnings_add_throttles(load->config, load->problems);
+	warnings_add_dead_letters(&source, load->problems);
+	warnings_add_empty_places(&source, load->problems);
+	warnings_add_limits(&source, load->problems);
+	warnings_add_sessions(&source, load->problems);
+	warnings_add_throttles(&source, load->problems);
 	warnings_add_rights(load->config, load->problems);
 }
 

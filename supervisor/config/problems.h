@@ -35,7 +35,7 @@ static inline struct place place_typed(const char *flag)
 struct problem {
 	char *message; /* owned; one line: "wpool.yaml:12: what is wrong; what would be right" */
 	bool is_in_file;
-	size_t line; /* of a warning: of the pool or throttle in the file; 0: of none */
+	size_t line; /* of a warning: of what it is about in the file; 0: of nothing */
 };
 
 /* Zero is empty. */
@@ -49,8 +49,8 @@ struct problems {
 
 /* Add a problem, unless the same message is there: pools may share the setting that is wrong. */
 void problems_add(struct problems *, struct place, const char *format, ...) PRINTF_LIKE(3, 4);
-/* line: where the pool or throttle begins that it is about, which the message names, too; 0: none.
- */
+/* line: of the setting that it is about, or where its pool or throttle begins, which the message
+ * names, too; 0: none. */
 void problems_add_warning(struct problems *, size_t line, const char *format, ...)
 	PRINTF_LIKE(3, 4);
 /* Return RC_OK (there may be warnings), RC_MEMORY, RC_REFUSED (all problems are on the command

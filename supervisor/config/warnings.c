@@ -4,6 +4,7 @@
 #include "config/value/environment.h"
 #include "config/value/nearest.h"
 #include "config/value/quantity.h"
+#include "config/yaml/file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -178,13 +179,21 @@ void warnings_add_broker(char *const *environment, struct problems *problems)
 	}
 }
 
-void warnings_add_empty_places(const struct config *config, struct problems *problems)
+/* Of a setting of pool i; of the pool itself, if the setting has its default. */
+static size_t line_of(const struct config_source *source, size_t i, const char *key)
 {
+	size_t line = source->file ? file_line_of(source->file, i, key) : 0;
+	return line ? line : source->config->pools[i].line;
+}
+
+void warnings_add_empty_places(const struct config_source *source, struct problems *problems)
+{
+	const struct config *config = source->config;
 	for (size_t i = 0; i < config->pool_count; i++) {
 		const struct config_pool *pool = &config->pools[i];
 		int64_t places = pool->workers_max * pool->concurrency;
 		if (pool->concurrency > 1 && places > CONFIG_PREFETCH_MAX)
-			problems_add_warning(problems, pool->line,
+			problems_add_warning(problems, line_of(source, i, "concurrency"),
 				"pools[%zu].concurrency: %" PRId64 " workers with %" PRId64
 				" tasks each are %" PRId64 " places, but one channel holds %d "
 				"messages: the others stay empty",
@@ -192,7 +201,7 @@ void warnings_add_empty_places(const struct config *config, struct problems *pro
 				CONFIG_PREFETCH_MAX);
 		if (pool->concurrency > 1 && pool->prefetch > 0 && pool->prefetch < places &&
 			pool->prefetch < CONFIG_PREFETCH_MAX)
-			problems_add_warning(problems, pool->line,
+			problems_add_warning(problems, line_of(source, i, "prefetch"),
 				"pools[%zu].prefetch: %" PRId64
 				" messages are fewer than the %" PRId64 " places of %" PRId64
 				" workers with a concurrency of %" PRId64 ": the others stay empty",
@@ -200,47 +209,49 @@ void warnings_add_empty_places(const struct config *config, struct problems *pro
 	}
 }
 
-static void add_over_ack_timeout(const struct config *config, size_t i, const char *key,
+static void add_over_ack_timeout(const struct config_source *source, size_t i, const char *key,
 	mtime limit, struct problems *problems)
 {
 	if (limit == MTIME_NEVER || limit < CONFIG_ACK_TIMEOUT)
 		return;
-	problems_add_warning(problems, config->pools[i].line,
+	problems_add_warning(problems, line_of(source, i, key),
 		"pools[%zu].%s: a broker takes back what is not acked for 30min (its "
 		"consumer_timeout, by default), and the time before a task begins counts: such a "
 		"task would be begun again and again",
 		i, key);
 }
 
-void warnings_add_limits(const struct config *config, struct problems *problems)
+void warnings_add_limits(const struct config_source *source, struct problems *problems)
 {
+	const struct config *config = source->config;
 	for (size_t i = 0; i < config->pool_count; i++) {
 		const struct config_pool *pool = &config->pools[i];
-		add_over_ack_timeout(config, i, "limits.soft", pool->limits.soft, problems);
-		add_over_ack_timeout(config, i, "limits.hard", pool->limits.hard, problems);
+		add_over_ack_timeout(source, i, "limits.soft", pool->limits.soft, problems);
+		add_over_ack_timeout(source, i, "limits.hard", pool->limits.hard, problems);
 		if (pool->limits.soft != MTIME_NEVER && pool->limits.soft >= pool->limits.hard)
-			problems_add_warning(problems, pool->line,
+			problems_add_warning(problems, line_of(source, i, "limits.soft"),
 				"pools[%zu].limits.soft is not below limits.hard, which ends the "
 				"worker before",
 				i);
 	}
 }
 
-void warnings_add_sessions(const struct config *config, struct problems *problems)
+void warnings_add_sessions(const struct config_source *source, struct problems *problems)
 {
+	const struct config *config = source->config;
 	for (size_t i = 0; i < config->pool_count; i++) {
 		const struct config_session *session = &config->pools[i].session;
 		if (!session->key)
 			continue;
 		if (session->max_active != MTIME_NEVER &&
 			session->max_active > session->max_sessions)
-			problems_add_warning(problems, config->pools[i].line,
+			problems_add_warning(problems, line_of(source, i, "session.max_active"),
 				"pools[%zu].session.max_active: %" PRId64
 				" is more than session.max_sessions (%" PRId64
 				"), which forgets idle sessions before",
 				i, session->max_active, session->max_sessions);
 		if (session->max_unacked_age >= CONFIG_ACK_TIMEOUT)
-			problems_add_warning(problems, config->pools[i].line,
+			problems_add_warning(problems, line_of(source, i, "session.max_unacked_age"),
 				"pools[%zu].session.max_unacked_age: a broker takes back what is "
 				"not acked for 30min (its consumer_timeout, by default); less is "
 				"needed",
@@ -293,11 +304,11 @@ static void add_long_silences(const struct config *config, struct problems *prob
 }
 
 /* What waits for it stays unacked. */
-static void add_long_throttle(
-	const struct config *config, size_t i, const char *name, struct problems *problems)
+static void add_long_throttle(const struct config_source *source, size_t i, const char *name,
+	struct problems *problems)
 {
-	const struct config_pool *pool = &config->pools[i];
-	const struct config_throttle *throttle = config_find_throttle(config, name);
+	const struct config_pool *pool = &source->config->pools[i];
+	const struct config_throttle *throttle = config_find_throttle(source->config, name);
 	struct buf words;
 
 	if (throttle->when_exceeded == CONFIG_EXCEEDED_DEAD_LETTER ||
@@ -311,20 +322,22 @@ static void add_long_throttle(
 	quantity_append_duration(&words, pool->session.max_unacked_age);
 	buf_append_text(&words, TEXT("): meanwhile the channel is renewed, and what waits in "
 				     "hand is delivered again"));
-	problems_add_warning(problems, pool->line, "%.*s", TEXT_ARGS(buf_text(&words)));
+	problems_add_warning(
+		problems, line_of(source, i, "throttle"), "%.*s", TEXT_ARGS(buf_text(&words)));
 	problems->memory |= words.failed;
 	buf_release(&words);
 }
 
-void warnings_add_throttles(const struct config *config, struct problems *problems)
+void warnings_add_throttles(const struct config_source *source, struct problems *problems)
 {
+	const struct config *config = source->config;
 	add_unused_throttles(config, problems);
 	add_long_silences(config, problems);
 	for (size_t i = 0; i < config->pool_count; i++) {
 		char **names = config->pools[i].throttle;
 		for (size_t j = 0; names && names[j]; j++)
 			if (config->pools[i].session.key)
-				add_long_throttle(config, i, names[j], problems);
+				add_long_throttle(source, i, names[j], problems);
 	}
 }
 
@@ -370,8 +383,9 @@ static int find_queue(const void *name, const void *member)
 	return strcmp(name, (*pool)->queue);
 }
 
-void warnings_add_dead_letters(const struct config *config, struct problems *problems)
+void warnings_add_dead_letters(const struct config_source *source, struct problems *problems)
 {
+	const struct config *config = source->config;
 	size_t count = config->pool_count;
 	const struct config_pool **sorted = malloc(count * sizeof *sorted);
 	if (!sorted) {
@@ -386,7 +400,7 @@ void warnings_add_dead_letters(const struct config *config, struct problems *pro
 		const struct config_pool *const *other =
 			bsearch(pool->retry.dead_letter, sorted, count, sizeof *sorted, find_queue);
 		if (other && *other != pool && strcmp(pool->retry.dead_letter, "broker") != 0)
-			problems_add_warning(problems, pool->line,
+			problems_add_warning(problems, line_of(source, i, "retry.dead_letter"),
 				"pools[%zu].retry.dead_letter: \"%s\" is the queue of pools[%td], "
 				"which works what is given up here as tasks of its own",
 				i, pool->retry.dead_letter, *other - config->pools);

@@ -6,6 +6,9 @@
 
 #include "base/backoff.h"
 
+/* A ready worker that lives for so long is a success even without an answer. */
+#define LIFE_IS_LONG (10 * MTIME_SECOND)
+
 #define FAILURE_WAIT_STEPS 6
 
 /* The step of the wait after this many failures in a row (from 1): 0 to FAILURE_WAIT_STEPS - 1. */

@@ -104,6 +104,7 @@ struct slot_counts pool_slot_counts(const struct pool *pool)
 			continue;
 		if (slot->failures > counts.failures_max)
 			counts.failures_max = slot->failures;
+		counts.recovering += slot->state == LIFE_READY;
 		counts.next_start = mtime_min(counts.next_start, next_start_of(pool, slot));
 	}
 	return counts;

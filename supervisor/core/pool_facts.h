@@ -69,6 +69,7 @@ struct slot_counts {
 	uint32_t open; /* tasks that workers have begun and not answered */
 	/* of slots whose last lives failed; 0, MTIME_NEVER: there is none */
 	uint32_t failures_max; /* in a row */
+	uint16_t recovering;   /* how many of them are ready, and neither answered nor lived long */
 	mtime next_start;      /* of the first of them; MTIME_NEVER also if all have been started */
 };
 

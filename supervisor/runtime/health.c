@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "broker/throttle/throttle_channel.h"
 #include "config/dead_letter.h"
+#include "core/failure_wait.h"
 #include "core/session_facts.h"
 #include "os/clock.h"
 #include "runtime/report/texts.h"
@@ -199,7 +200,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		.statistics = &runtime->report.statistics,
 		.suspects = facts.suspects,
 		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
-			&runtime->report.statistics.last_death, counts.next_start}};
+			&runtime->report.statistics.last_death, counts.next_start,
+			counts.recovering}};
 
 	judge_state(&health, runtime, &facts, consume.is_up);
 	if (facts.ready > 0 && facts.failing > 0)
@@ -338,10 +340,21 @@ static void append_no_worker(struct buf *out, const struct crash_loop *loop)
 	append_next_start(out, loop->next_start);
 }
 
+/* It may fail again at once, so the loop is over only after a task or some time. */
+static void append_recovery(struct buf *out, const struct crash_loop *loop)
+{
+	if (loop->recovering == loop->failing)
+		buf_printf(out, "; %s ready again", loop->failing == 1 ? "it is" : "they are");
+	else
+		buf_printf(out, "; %u of them %s ready again", loop->recovering,
+			loop->recovering == 1 ? "is" : "are");
+	buf_printf(out, ": no failure any more after a task, or %d s",
+		(int)(LIFE_IS_LONG / MTIME_SECOND));
+}
+
 /* One failure is not a loop yet. */
 static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 {
-
 	buf_printf(out, "%s%u of %u worker%s failed", loop->failures > 1 ? "crash loop: " : "",
 		loop->failing, loop->wanted, loop->wanted == 1 ? "" : "s");
 	if (loop->failures > 1)
@@ -351,6 +364,8 @@ static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 		append_last_death(out, loop->last);
 	if (loop->next_start != MTIME_NEVER)
 		append_next_start(out, loop->next_start);
+	if (loop->recovering > 0)
+		append_recovery(out, loop);
 }
 
 /* A queue of another name has to be given to the command. */

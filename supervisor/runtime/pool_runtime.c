@@ -562,7 +562,7 @@ enum queue_durability pool_runtime_queue_durability(const struct pool_runtime *r
 	if (consumer_has_quorum_queue(runtime->consumer))
 		return QUEUE_DURABLE;
 	return runtime->consume_link ? consume_link_queue_durability(runtime->consume_link)
-				     : QUEUE_DURABILITY_UNKNOWN;
+				     : QUEUE_DURABILITY_UNASKED;
 }
 
 const struct backlog *pool_runtime_backlog(const struct pool_runtime *runtime)

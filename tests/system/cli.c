@@ -559,6 +559,8 @@ START_TEST(warnings_name_file_and_line)
 		{"http: {listen: '127.0.0.1:0', token_file: /no/such/token}\n"
 		 "pools:\n- {queue: q, command: [true]}\n",
 			"wpool.yaml: warning: http.token_file /no/such/token: "},
+		{"pools:\n- queue: q\n  command: [true]\n  limits:\n    hard: 40min\n",
+			"wpool.yaml:5: warning: pools[0].limits.hard: a broker takes back "},
 		{"pools:\n- {queue: q, command: [true]}\n"
 		 "- {queue: r, command: [cat], cwd: /no/such}\n",
 			"wpool.yaml:3: warning: pool r: no worker can be started (command \"cat\"): "
@@ -608,6 +610,6 @@ int main(void)
 		{closed_standard_descriptors_do_no_harm, 1}, {broken_pipe_ends_command_quietly, 1},
 		{messages_that_close_the_channel_are_found, 1},
 		{password_is_hidden_in_process_list, 1},
-		{configuration_error_names_file_and_line, 6}, {warnings_name_file_and_line, 2},
+		{configuration_error_names_file_and_line, 6}, {warnings_name_file_and_line, 3},
 		{check_config_hides_secrets, 1}, {sample_configuration_is_valid, 1});
 }

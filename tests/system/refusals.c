@@ -328,6 +328,9 @@ START_TEST(transient_queue_is_warned_of)
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	set_rights(cases[_i].may_configure ? ".*" : "^$", ".*", ".*");
 	struct proc *serve = serve_as_clerk("retry: {attempts: 1}");
+	control_await("/readyz", 200);
+	if (cases[_i].may_configure) /* also before the broker was asked */
+		ck_assert_ptr_null(strstr(RUN(0, "status"), "unknown whether"));
 	if (cases[_i].may_configure)
 		await_durability(cases[_i].durable);
 	else

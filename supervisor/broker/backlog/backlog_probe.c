@@ -80,13 +80,26 @@ static enum queue_type type_of(uint16_t code, struct text reason)
 	return QUEUE_TYPE_UNKNOWN;
 }
 
+/* What is known before a classic queue is asked. */
+static enum queue_durability durability_of_type(enum queue_type type)
+{
+	switch (type) {
+	case QUEUE_TYPE_CLASSIC:
+		return QUEUE_DURABILITY_UNASKED;
+	case QUEUE_TYPE_QUORUM:
+	case QUEUE_TYPE_STREAM:
+		return QUEUE_DURABLE;
+	case QUEUE_TYPE_UNKNOWN:
+		break;
+	}
+	return QUEUE_DURABILITY_UNKNOWN;
+}
+
 static void on_type(struct backlog_probe *probe, enum queue_type type)
 {
 	probe->type = type;
 	probe->is_type_wanted = false;
-	probe->durability = type == QUEUE_TYPE_QUORUM || type == QUEUE_TYPE_STREAM
-				    ? QUEUE_DURABLE
-				    : QUEUE_DURABILITY_UNKNOWN;
+	probe->durability = durability_of_type(type);
 	probe->is_durability_wanted = type == QUEUE_TYPE_CLASSIC;
 }
 

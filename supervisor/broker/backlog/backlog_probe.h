@@ -27,7 +27,8 @@ const char *queue_type_name(enum queue_type);
 
 /* Whether the queue outlives its broker. The texts are an interface (docs/control.md). */
 #define QUEUE_DURABILITIES(X)                                                                      \
-	X(QUEUE_DURABILITY_UNKNOWN, "unknown") /* not asked, or no right to ask */                 \
+	X(QUEUE_DURABILITY_UNASKED, "not-asked") /* or not answered yet */                         \
+	X(QUEUE_DURABILITY_UNKNOWN, "unknown")   /* no right to ask */                             \
 	X(QUEUE_DURABLE, "yes")                                                                    \
 	X(QUEUE_TRANSIENT, "no")
 

@@ -391,12 +391,14 @@ enum rc file_read(const char *file, bool is_reload, char *const *environment, st
 	return RC_OK;
 }
 
+/* key: may lead through sections, "limits.hard". NULL: it is not there. */
 static const struct tree *find_member(const struct tree *map, const char *key)
 {
+	size_t len = strcspn(key, ".");
 	const struct tree *member = map && map->kind == TREE_MAP ? map->first : NULL;
-	while (member && strcmp(member->key, key) != 0)
+	while (member && !text_is(text_of(key, len), text_from(member->key)))
 		member = member->next;
-	return member;
+	return key[len] ? find_member(member, key + len + 1) : member;
 }
 
 void file_read_root(struct draft *draft, const struct tree *root, struct file_parts *ret_parts)
@@ -440,6 +442,17 @@ void file_read_pool(struct draft *draft, const struct tree *pool, const struct t
 		read_defaults(draft, defaults);
 	if (has_members(draft, pool, ""))
 		read_members(draft, pool, "");
+}
+
+size_t file_line_of(const struct tree *root, size_t pool, const char *key)
+{
+	const struct tree *pools = find_member(root, "pools"), *node = pools->first, *found;
+	for (; pool > 0; pool--)
+		node = node->next;
+	found = find_member(node, key);
+	if (!found)
+		found = find_member(find_member(root, "defaults"), key);
+	return found ? found->line : 0;
 }
 
 void file_read_throttle(struct draft *draft, const struct tree *throttle)

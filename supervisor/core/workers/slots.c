@@ -5,9 +5,6 @@
 
 #include <assert.h>
 
-/* A ready worker that lives for so long is a success even without an answer. */
-#define LIFE_IS_LONG (10 * MTIME_SECOND)
-
 /* The wait after a task has ended a worker in a slot that has worked before: five starts in 10 s.
  * It need not grow, because each such end costs the task an attempt, and these are limited. */
 #define WAIT_AFTER_POISON (2 * MTIME_SECOND)

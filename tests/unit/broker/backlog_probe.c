@@ -266,9 +266,12 @@ START_TEST(type_is_read_from_the_refusal)
 	wait_for(0);
 	expect_calls("t");
 	ck_assert(backlog_probe_is_asking_type(&probe));
+	ck_assert_int_eq(probe.durability, QUEUE_DURABILITY_UNASKED);
 	close_for(types[_i].code, types[_i].reason);
 	ck_assert(!backlog_probe_is_asking_type(&probe));
 	ck_assert_str_eq(queue_type_name(probe.type), types[_i].name);
+	ck_assert_int_eq(probe.durability == QUEUE_DURABILITY_UNKNOWN,
+		probe.type == QUEUE_TYPE_UNKNOWN);
 	expect_backlog(now, 5);
 	wait_for(PROBE_FIRST);
 	expect_calls("o");
@@ -314,6 +317,7 @@ START_TEST(durability_of_a_classic_queue_is_read_from_a_refusal)
 	expect_calls("t");
 	close_for(types[0].code, types[0].reason);
 	ck_assert(!backlog_probe_is_asking_type(&probe)); /* the consumer need not wait */
+	ck_assert_str_eq(queue_durability_name(probe.durability), "not-asked");
 	wait_for(PROBE_FIRST);
 	expect_calls("o");
 	handle_event(AMQP_CHANNEL_OPENED, 0);

@@ -156,6 +156,34 @@ START_TEST(settings_that_do_not_hold_cause_warnings)
 }
 END_TEST
 
+/* The pool's own setting, the defaults', and the pool where neither has it. */
+static const struct {
+	const char *yaml, *lines;
+} line_cases[] = {
+	{"pools:\n- queue: q\n  command: w\n  limits:\n    soft: 30min\n    hard: 40min\n", " 5 6"},
+	{"defaults:\n  limits: {hard: 40min}\npools:\n- {queue: q, command: w}\n"
+	 "- queue: r\n  command: w\n  limits: {hard: 41min}\n",
+		" 2 7"},
+	{"pools:\n- {queue: q, command: w}\n- queue: r\n  command: w\n  limits: {soft: 31min}\n",
+		" 5 5"},
+	{"pools:\n- queue: q\n  command: w\n  workers: 7\n  concurrency: 9363\n", " 5"},
+	{"pools:\n- queue: q\n  command: w\n  workers: 4\n  concurrency: 2\n  prefetch: 7\n",
+		" 6"},
+	{"pools:\n- queue: a\n  command: w\n  retry:\n    dead_letter: b\n- {queue: b, command: w}\n",
+		" 5"},
+	{"pools:\n- queue: a\n  command: w\n- {queue: a.dead, command: w}\n", " 2"},
+};
+
+START_TEST(warnings_have_the_line_of_their_setting)
+{
+	loading_write(text_from(line_cases[_i].yaml));
+	loading_load(&(struct config_flags){.file = LOADING_FILE}, NULL);
+	ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
+	ck_assert_msg(strcmp(loaded.lines, line_cases[_i].lines) == 0, "%s: %s", loaded.lines,
+		loaded.problems);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/warnings");
@@ -164,6 +192,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(tcase, variables_without_effect_cause_warnings, 0,
 		sizeof variable_cases / sizeof *variable_cases);
 	tcase_add_test(tcase, dead_letters_to_queue_of_other_pool_cause_warning);
+	tcase_add_loop_test(tcase, warnings_have_the_line_of_their_setting, 0,
+		sizeof line_cases / sizeof *line_cases);
 	tcase_add_loop_test(tcase, settings_that_do_not_hold_cause_warnings, 0,
 		sizeof setting_cases / sizeof *setting_cases);
 	suite_add_tcase(s, tcase);

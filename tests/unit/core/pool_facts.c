@@ -191,6 +191,7 @@ START_TEST(a_crash_loop_is_shown)
 	rig_wait(&rig, slot.next_start - rig.now);
 	rig_turn(&rig);
 	expect_failures(&rig, 1, MTIME_NEVER); /* it is on its way */
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).recovering, 0);
 	expect_standing(&rig, "failing");
 	rig_ready(&rig, 0, 1);
 	rig_turn(&rig);
@@ -203,7 +204,9 @@ START_TEST(a_crash_loop_is_shown)
 	rig_turn(&rig);
 	rig_ready(&rig, 1, 3);
 	ck_assert_uint_eq(pool_facts(rig.pool).failing, 1);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).recovering, 1);
 	rig_wait(&rig, 10 * MTIME_SECOND); /* idle, but steady */
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).recovering, 0);
 	ck_assert_uint_eq(pool_facts(rig.pool).failing, 0);
 	ck_assert_uint_eq(pool_slot_facts(rig.pool, 1).failures, 0);
 	expect_failures(&rig, 0, MTIME_NEVER);

@@ -186,17 +186,25 @@ START_TEST(a_crash_loop_is_reported_with_count_and_exit)
 		struct crash_loop loop;
 		const char *begin, *end;
 	} cases[] = {
-		{{1, 1, 1, &none, MTIME_NEVER}, "1 of 1 worker failed", " failed"},
-		{{2, 3, 1, &status, MTIME_NEVER},
+		{{1, 1, 1, &none, MTIME_NEVER, 0}, "1 of 1 worker failed", " failed"},
+		{{2, 3, 1, &status, MTIME_NEVER, 0},
 			"2 of 3 workers failed, last 7.0 s ago: ", "exit status 3"},
-		{{1, 1, 2, &none, MTIME_NEVER}, "crash loop: 1 of 1 worker failed 2 times in a row",
+		{{1, 1, 2, &none, MTIME_NEVER, 0}, "crash loop: 1 of 1 worker failed 2 times in a row",
 			" row"},
-		{{1, 2, 2, &status, MTIME_NEVER},
+		{{1, 2, 2, &status, MTIME_NEVER, 0},
 			"crash loop: 1 of 2 workers failed 2 times in a row, last 7.0 s ago: ",
 			"exit status 3"},
-		{{2, 2, 4, &limit, now - MTIME_SECOND},
+		{{2, 2, 4, &limit, now - MTIME_SECOND, 0},
 			"crash loop: 2 of 2 workers failed up to 4 times in a row, last 5 min ago: ",
 			"boot limit; next start in 0 ms"},
+		{{1, 2, 4, &status, MTIME_NEVER, 1},
+			"crash loop: 1 of 2 workers failed 4 times in a row, last 7.0 s ago: ",
+			"exit status 3; it is ready again: no failure any more after a task, or 10 s"},
+		{{2, 2, 4, &status, MTIME_NEVER, 2}, "crash loop: 2 of 2 workers failed up to 4 ",
+			"; they are ready again: no failure any more after a task, or 10 s"},
+		{{2, 2, 4, &status, now - MTIME_SECOND, 1}, "crash loop: 2 of 2 workers failed up ",
+			"; next start in 0 ms; 1 of them is ready again: no failure any more after "
+			"a task, or 10 s"},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -213,7 +221,7 @@ START_TEST(the_end_of_the_only_worker_is_reported)
 {
 	struct last_death last = {
 		.exit = {.kind = EXIT_SIGNAL, .number = 9}, .at = clock_now() - 5 * MTIME_MINUTE};
-	struct health health = {.crash_loop = {0, 1, 0, &last, clock_now() - MTIME_SECOND}};
+	struct health health = {.crash_loop = {0, 1, 0, &last, clock_now() - MTIME_SECOND, 0}};
 	const char *begin = "no worker is ready: its workers ended, last 5 min ago: signal 9";
 	struct text text = text_from(text_of_cause(&health, HEALTH_NO_WORKER));
 

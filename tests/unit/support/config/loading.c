@@ -31,6 +31,11 @@ void loading_load(const struct config_flags *flags, const char *const *environme
 	loaded.printed[0] = '\0';
 	buf_init(&out, LOADING_PROBLEMS_SIZE);
 	loaded.rc = config_load(flags, (char *const *)environment, &loaded.config, &problems);
+	size_t len = 0;
+	*loaded.lines = '\0';
+	for (size_t i = 0; i < problems.count && len < sizeof loaded.lines; i++)
+		len += (size_t)snprintf(loaded.lines + len, sizeof loaded.lines - len, " %zu",
+			problems.list[i].line);
 	loading_join(&problems, &out);
 	loading_take(&out, loaded.problems);
 	ck_assert((loaded.rc == RC_OK) == (loaded.config != NULL));

@@ -15,6 +15,7 @@ struct loading {
 	enum rc rc;
 	struct config *config;                /* NULL unless RC_OK */
 	char problems[LOADING_PROBLEMS_SIZE]; /* with RC_OK: warnings */
+	char lines[64];                       /* of the warnings, each with a blank before it */
 	char printed[LOADING_PROBLEMS_SIZE];  /* by config_print */
 };
 extern struct loading loaded;
