@@ -43,6 +43,15 @@ void status_append_broker(const json_t *status, struct buf *out)
 		TEXT_ARGS(json_cell_span(status, "longest_turn.total_s", turn)));
 }
 
+void status_append_configuration(const json_t *status, struct buf *out)
+{
+	bool has_file = json_is_string(json_cell_find(status, "configuration"));
+
+	buf_append_text(out, TEXT("configuration: "));
+	buf_append_text(out, has_file ? json_cell_text(status, "configuration")
+				      : TEXT("the options and variables of its start"));
+}
+
 static void print_findings(const json_t *status)
 {
 	struct finding finding;
@@ -89,6 +98,8 @@ static int print_status(const struct api_command *q, const json_t *answer)
 	status_append_verdict(status, &head);
 	buf_append_byte(&head, '\n');
 	status_append_broker(status, &head);
+	buf_append_byte(&head, '\n');
+	status_append_configuration(status, &head);
 	console_print_lines(stdout, buf_text(&head));
 	buf_release(&head);
 	print_findings(status);

@@ -11,5 +11,7 @@
 void status_append_verdict(const json_t *status, struct buf *out);
 /* The same for the connections to the broker, memory and the longest turn. */
 void status_append_broker(const json_t *status, struct buf *out);
+/* "configuration: /etc/wpool.yaml": which one it is, where several run. */
+void status_append_configuration(const json_t *status, struct buf *out);
 
 #endif

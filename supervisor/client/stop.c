@@ -1,6 +1,7 @@
 /* `wpool stop`: stop as by SIGTERM, and wait for the end. */
 #include "client/api_command.h"
 #include "client/json_cells.h"
+#include "client/status.h"
 #include "commands.h"
 #include "tty/console.h"
 
@@ -11,7 +12,8 @@
 static const char help[] =
 	"As SIGTERM: the supervisor takes no more messages, finishes what workers have, hands back\n"
 	"the rest, and leaves. Returns when it has gone; on a terminal it shows what is still at\n"
-	"work. Ending this command (Ctrl-C) does not end the stop.\n";
+	"work. Ending this command (Ctrl-C) does not end the stop. The end names the supervisor by its\n"
+	"process id and configuration: after it another one may have the same control socket.\n";
 
 static const char own[] =
 	"  --force        at once, as a second SIGTERM: unfinished tasks go back to the broker,\n"
@@ -31,6 +33,7 @@ struct stop {
 	bool is_forced, returns_at_once;
 	bool is_drawn; /* the terminal has a line that the next one replaces */
 	bool has_ended, is_settled;
+	struct buf who; /* is stopped: "pid 7 (configuration: /etc/wpool.yaml)" */
 };
 
 static int on_option(struct api_command *q, int option)
@@ -72,16 +75,46 @@ static void print_end(const struct stop *stop)
 {
 	if (stop->is_drawn)
 		fputs(stop->has_ended ? "\r\033[K" : "\n", stdout);
-	if (stop->has_ended && !stop->q.wants_json)
-		puts(stop->is_settled ? "stopped, everything is settled"
-				      : "stopped before everything was settled; the broker "
-					"delivers the rest again");
+	if (!stop->has_ended || stop->q.wants_json)
+		return;
+	console_print(stdout, "%.*s: %s", TEXT_ARGS(buf_text(&stop->who)),
+		stop->is_settled ? "stopped, everything is settled"
+				 : "stopped before everything was settled; the broker delivers the "
+				   "rest again");
+	putchar('\n');
+}
+
+static void append_who(const json_t *status, struct buf *out)
+{
+	char pid[JSON_CELL_SIZE];
+
+	buf_printf(out, "pid %.*s (", TEXT_ARGS(json_cell_plain(status, "pid", pid)));
+	status_append_configuration(status, out);
+	buf_append_byte(out, ')');
+}
+
+/* Before the stop: then there may be no answer any more. */
+static int find_out_who(struct stop *stop)
+{
+	json_t *status;
+	int exit_code;
+
+	stop->q.is_post = false;
+	exit_code = api_command_ask(&stop->q, "/v1/status", &status);
+	stop->q.is_post = true;
+	if (exit_code != EX_OK)
+		return exit_code;
+	append_who(status, &stop->who);
+	json_decref(status);
+	return EX_OK;
 }
 
 static int wait_for_end(struct stop *stop)
 {
-	int exit_code;
+	int exit_code = find_out_who(stop);
 
+	if (exit_code != EX_OK)
+		return exit_code;
 	stop->q.until_exit = true;
 	exit_code = api_command_follow(&stop->q,
 		stop->is_forced ? "/v1/stop?wait=true&force=true" : "/v1/stop?wait=true", on_line,
@@ -99,9 +132,15 @@ static int wait_for_end(struct stop *stop)
 
 static int print_phase(const struct api_command *q, const json_t *status)
 {
+	struct buf who;
+
 	(void)q;
-	console_print(stdout, "%.*s", TEXT_ARGS(json_cell_text(status, "phase")));
+	buf_init(&who, SIZE_MAX);
+	append_who(status, &who);
+	console_print(stdout, "%.*s: %.*s", TEXT_ARGS(buf_text(&who)),
+		TEXT_ARGS(json_cell_text(status, "phase")));
 	putchar('\n');
+	buf_release(&who);
 	return EX_OK;
 }
 
@@ -123,8 +162,11 @@ int stop_main(int argc, char **argv)
 
 	if (exit_code >= 0)
 		return exit_code;
-	if (!stop.returns_at_once)
-		return wait_for_end(&stop);
-	return api_command_show(
-		&stop.q, stop.is_forced ? "/v1/stop?force=true" : "/v1/stop", print_phase);
+	if (stop.returns_at_once)
+		return api_command_show(
+			&stop.q, stop.is_forced ? "/v1/stop?force=true" : "/v1/stop", print_phase);
+	buf_init(&stop.who, SIZE_MAX);
+	exit_code = wait_for_end(&stop);
+	buf_release(&stop.who);
+	return exit_code;
 }

@@ -7,6 +7,7 @@
 #include "http/control_path.h"
 #include "os/ancestry.h"
 #include "os/loop.h"
+#include "os/peer_process.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,6 +84,24 @@ static gid_t socket_group(const struct control *control)
 	return name && rights_find_group(name, &group) ? group : LISTENER_NO_GROUP;
 }
 
+/* The commands that an operator types reach the other one: say which one, and what to do. */
+static void log_refused(const char *path)
+{
+	pid_t pid = peer_process_at(path);
+	char command[256] = "", who[320] = "";
+
+	if (pid > 0)
+		peer_process_read_command(pid, command, sizeof command);
+	if (pid > 0)
+		snprintf(who, sizeof who, ": pid %d%s%s%s", (int)pid, *command ? " (" : "", command,
+			*command ? ")" : "");
+	log_warn(
+		"another supervisor has the control socket %s%s; wpool status, stop and the others "
+		"reach that one, and this one serves without until it is free: give each its own "
+		"(control.socket or WPOOL_CONTROL_SOCKET, and --socket for the commands)",
+		path, who);
+}
+
 /* Use the first path that works. A path where another supervisor listens ends the search: no
  * command would find us at the next one. */
 static void open_local(struct control *control)
@@ -106,10 +125,7 @@ static void open_local(struct control *control)
 		http_listen(control->http, control->local.fd);
 	} else if (rc == RC_REFUSED) {
 		memcpy(control->wanted_path, path, sizeof control->wanted_path);
-		log_warn(
-			"another supervisor has the control socket %s; serving without until it is "
-			"free (control.socket gives each its own)",
-			path);
+		log_refused(path);
 	} else {
 		log_warn("no control socket at %s: %s; serving without (see control.socket)", path,
 			rc == RC_MALFORMED ? "the file there is not a socket"

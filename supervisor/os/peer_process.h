@@ -1,9 +1,11 @@
 /* The process at the other end of a Unix socket: the one that listened there. Layer: os. Waits for
- * its end, in whatever PID namespace it is. */
+ * its end, in whatever PID namespace it is, and says which one it is. */
 #ifndef OS_PEER_PROCESS_H
 #define OS_PEER_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 struct peer_process {
 	int connection, pidfd; /* owned; -1: none */
@@ -20,5 +22,12 @@ void peer_process_hold(struct peer_process *, int fd);
  * far as that can be known. */
 bool peer_process_await_end(const struct peer_process *, int limit_ms);
 void peer_process_release(struct peer_process *);
+
+/* The process that listens at this path; 0: none, or it is in another PID namespace. Does not
+ * block. */
+pid_t peer_process_at(const char *path);
+/* Write its command line as every user can read it, cut at size - 1 bytes, with a blank between two
+ * words. Empty: it is not known. A wpool has overwritten the passwords in its own. */
+void peer_process_read_command(pid_t, char *ret, size_t size);
 
 #endif

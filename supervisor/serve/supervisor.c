@@ -17,6 +17,7 @@
 #include "serve/systemd.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -42,6 +43,7 @@ struct supervisor {
 	struct pulse pulse;
 	struct ev_check turn_begin;
 	struct supervisor_view view;
+	char *configuration; /* owned; NULL: it has no file */
 	struct reload reload;
 	struct control *control; /* owned; NULL: no control API */
 	struct systemd systemd;
@@ -346,6 +348,7 @@ static void open_to_view(struct supervisor *supervisor)
 		.phase = &supervisor->phase,
 		.started = clock_now(),
 		.started_wall_s = clock_wall_s(),
+		.configuration = supervisor->configuration,
 		.stop = on_stop,
 		.reload = on_reload,
 		.ctx = supervisor};
@@ -396,6 +399,8 @@ static bool start_supervisor(
 	signals_start(&supervisor->signals, supervisor->tools.loop, on_signal, supervisor);
 	log_info("wpool %s, pid %d, %zu pool%s", WPOOL_VERSION, (int)getpid(), pools,
 		pools == 1 ? "" : "s");
+	if (flags->file)
+		supervisor->configuration = realpath(flags->file, NULL);
 	open_to_view(supervisor);
 	return true;
 }
@@ -452,5 +457,6 @@ int supervisor_run(
 	/* The control socket goes last: a client that waits for its end then finds nothing left
 	 * of us. */
 	control_free(supervisor.control);
+	free(supervisor.configuration);
 	return exit_code;
 }

@@ -90,7 +90,10 @@ START_TEST(second_supervisor_warns_and_leaves_the_socket)
 	static const char *const worker[] = {"/bin/cat", NULL};
 	struct proc *first = fixture_serve_echo(two_workers);
 	struct proc *second = fixture_serve(two_workers, worker);
-	proc_expect(second, "another supervisor has the control socket");
+	proc_expect(second,
+		scratch_text("another supervisor has the control socket %s: pid %d (%s serve ",
+			control_socket(), (int)proc_pid(first), fixture_built("wpool")));
+	ck_assert(!proc_has_logged(second, ":guest@"));
 	ck_assert_int_eq(json_integer_value(json_object_get(control_get_json("/v1/status"), "pid")),
 		proc_pid(first));
 	ck_assert(proc_is_alive(second));

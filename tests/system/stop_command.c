@@ -99,6 +99,33 @@ START_TEST(process_that_does_not_end_is_reported)
 }
 END_TEST
 
+/* Two with the same control socket: the second one has it when the first one is gone, and each
+ * answer says whose it is. */
+START_TEST(stop_names_the_supervisor)
+{
+	char *pools = scratch_text("- {queue: %s, command: ['%s'], workers: 1}\n", fixture.queue,
+		fixture_built("workers/echo"));
+	struct proc *serve = fixture_serve_pools(pools);
+	proc_expect(serve, "control socket: ");
+	char *file = scratch_path(fixture.folder, "wpool.yaml");
+	struct proc *next = fixture_serve(
+		one_worker, (const char *const[]){fixture_built("workers/echo"), NULL});
+	proc_expect(next, scratch_text("serve --config %s", file));
+	control_await("/readyz", 200);
+	control_expect_text(RUN(0, "status"), scratch_text("\nconfiguration: %s\n", file));
+	expect_end(stop(NULL, NULL), 0,
+		scratch_text("pid %d (configuration: %s): stopped, everything is settled\n",
+			(int)proc_pid(serve), file));
+	proc_expect(next, "took over the control socket");
+	expect_end(stop("--no-wait", NULL), 0,
+		scratch_text("pid %d (configuration: the options and variables of its start): "
+			     "draining\n",
+			(int)proc_pid(next)));
+	ck_assert_int_eq(proc_wait(next), 0);
+	free(file);
+}
+END_TEST
+
 START_TEST(next_start_finds_the_socket_free)
 {
 	for (int i = 0; i < 5; i++) {
@@ -216,7 +243,7 @@ int main(void)
 {
 	return SYSTEM_RUN("stop_command", {idle_supervisor_is_stopped, 1},
 		{stop_waits_for_the_process, 1}, {process_that_does_not_end_is_reported, 1},
-		{next_start_finds_the_socket_free, 1}, {stop_waits_for_started_tasks, 1},
+		{stop_names_the_supervisor, 1}, {next_start_finds_the_socket_free, 1}, {stop_waits_for_started_tasks, 1},
 		{force_ends_the_drain, 1}, {force_needs_no_stop_before, 1},
 		{interrupted_stop_command_leaves_the_drain, 1}, {output_error_ends_the_command, 1},
 		{terminal_shows_tasks_in_hand, 1});
