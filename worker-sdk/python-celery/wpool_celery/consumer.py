@@ -55,7 +55,7 @@ class Consumer(celery_consumer.Consumer):
         self.event_dispatcher = Events(app=self.app, hostname=self.hostname, enabled=self.has_task_events or has_heart,
                                        groups=None if self.has_task_events else ["worker"])
         self.update_strategies()
-        self.receive = self.create_task_handler()
+        self.receive = self.create_task_handler(promise=lambda call_soon, args: args[0])  # acks at once, and calls it by no promise
         link = Link(self, not self.options["without_mingle"])
         link.start()
         link.is_ready.wait(5)  # the broker may be away
@@ -156,9 +156,6 @@ class Consumer(celery_consumer.Consumer):
             self._limit_move_to_pool(request)
 
     _limit_post_eta = _limit_task
-
-    def call_soon(self, function, *args, **kwargs):
-        return function(*args, **kwargs)
 
     # What Celery drops is kept as a dead letter, with the reason.
 

@@ -44,8 +44,8 @@ class TaskMessage(Message):
         properties, headers = dict(task.properties), task.headers
         properties["correlation_id"] = task.correlation_id or None
         self.task, self.waited = task, "x-wpool-not-before" in headers
-        if foreign := [name for name in headers if name.startswith("x-")]:  # of the supervisor and the broker
-            headers = {name: value for name, value in headers.items() if name not in foreign}
+        if "x-" in "".join(headers):  # few have any of the supervisor and the broker
+            headers = {name: value for name, value in headers.items() if not name.startswith("x-")}
         redelivered = properties.get("redelivered") or properties.get("attempt") != 1 or self.waited and not headers.get("eta")
         super().__init__(
             body=task.body, properties=properties, headers=headers, accept=accept,
@@ -99,6 +99,7 @@ class Pool(BasePool):
         process_initializer(self.app, self.hostname)
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
         signal.signal(signal.SIGUSR1, self._on_signal)
+        self.pid = os.getpid()
         self.lock = threading.Lock()  # held while the task in hand gets its answer
         self.journal = Journal(self.records)
         gc.freeze()  # what is here now stays
@@ -110,7 +111,8 @@ class Pool(BasePool):
                     soft_timeout=None, timeout=None, **_):
         request, message = accept_callback.__self__, accept_callback.__self__.message
         soft, hard = soft_timeout or self.options.get("soft_timeout"), timeout or self.options.get("timeout")
-        self._check(request, soft, hard)
+        payload = message.payload if args[4] else args[3]  # a body without content type is decoded
+        self._check(request.id, payload, soft, hard)
         self.has_begun = True
         if message.lost:
             return self._record_loss(request, hard)
@@ -118,26 +120,26 @@ class Pool(BasePool):
             message.task.set_hard_limit(min(hard + HARD_LIMIT_MARGIN, HARD_LIMIT_MAX))
         # If nobody gets the task again, the next process has to record its failure.
         if not request.task.acks_late or message.task.attempt >= (message.task.attempts or 1):
-            self.journal.begin(message.task._fields, hard)
+            self.journal.begin(message.task._packed, hard)
         message.is_beginning = True
-        accept_callback(os.getpid(), time.monotonic())
+        accept_callback(self.pid, time.monotonic())
         message.is_beginning = False
         if self.terminate_by is None:  # else it was revoked in this moment
             message.task._flush()
-            # Its body is decoded already: the last two arguments say so.
-            result = self._call(target, (*args[:3], request._payload, None, None), soft, timeout_callback)
+            # The last two arguments say that it is decoded.
+            result = self._call(target, (*args[:3], payload, None, None), soft, timeout_callback)
             self.journal.end()
             callback(result)
 
     @staticmethod
-    def _check(request, *limits):
+    def _check(task_id, payload, *limits):
         """Refuse what Celery finds in the middle of the task only."""
-        if not isinstance(request.id, str):
-            raise InvalidTaskError(f"its id is {request.id!r}")
+        if not isinstance(task_id, str):
+            raise InvalidTaskError(f"its id is {task_id!r}")
         for limit in limits:
             if limit is not None and (type(limit) not in (int, float) or not limit > 0):
                 raise InvalidTaskError(f"a time limit is a number of seconds above 0, not {limit!r}")
-        args, kwargs, embed = request._payload
+        args, kwargs, embed = payload
         if not isinstance(args, (list, tuple)) or not isinstance(kwargs, dict) or not isinstance(embed or {}, dict):
             raise InvalidTaskError("the body is not a list and two maps")
 

@@ -16,6 +16,7 @@ import msgpack
 from wpool_worker.errors import log_error
 
 HEAD = struct.Struct("=QBB")  # the length of the task's fields; 1: it has a hard limit; how often its loss could not be recorded
+NO_TASK = HEAD.pack(0, 0, 0)
 START = 16  # where the fields begin
 SIZE = 1 << 16
 TRIES = 30  # some minutes, if the results cannot be stored
@@ -55,11 +56,9 @@ class Journal:
         self._fd, self._path, self._has_limit = fd, f"{self._prefix}{number}", False
         os.posix_fallocate(fd, 0, SIZE)
         self._map = mmap.mmap(fd, SIZE)
-        self._pack = msgpack.Packer(datetime=True, unicode_errors="surrogateescape").pack
 
-    def begin(self, fields, limit):
-        """Record the fields of a task. limit: the seconds after which it counts as timed out, or None."""
-        packed = self._pack(fields)
+    def begin(self, packed, limit):
+        """Record a task by its fields, packed. limit: the seconds after which it counts as timed out, or None."""
         if len(packed) <= SIZE - START:
             self._map[START:START + len(packed)] = packed
         else:
@@ -70,13 +69,13 @@ class Journal:
             os.lseek(self._fd, 0, os.SEEK_END)
             # A thread that needs no interpreter: it writes where the task hangs behind its fields, also if C code runs.
             faulthandler.dump_traceback_later(limit, file=self._fd)
-        self._map[:HEAD.size] = HEAD.pack(len(packed), bool(limit), 0)
+        HEAD.pack_into(self._map, 0, len(packed), bool(limit), 0)
 
     def end(self):
         if self._has_limit:
             self._has_limit = False
             faulthandler.cancel_dump_traceback_later()
-        self._map[:HEAD.size] = HEAD.pack(0, 0, 0)
+        self._map[:HEAD.size] = NO_TASK
 
     def record_losses(self, record):
         """Call record(fields, where) for each task that was in hand when its process ended. where: what it was at when it timed
@@ -92,7 +91,7 @@ class Journal:
                 record(msgpack.unpackb(os.pread(fd, size, START), strict_map_key=False, unicode_errors="surrogateescape"), where)
             elif size:
                 log_error("wpool_celery: the failure of a lost task cannot be recorded")
-            os.pwrite(fd, HEAD.pack(0, 0, 0), 0)
+            os.pwrite(fd, NO_TASK, 0)
             if fd != self._fd:
                 os.close(fd)
 

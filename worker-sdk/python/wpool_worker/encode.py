@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-import struct
 import threading
 from typing import Callable, Optional
 
 import msgpack
 
-from .answers import Body, Output, Result, output_of
+from .answers import Body, Done, Output, Result, output_of
 from .frames import framed
 from .task import TaskFacts
 
 _OPTIONS = {"datetime": True, "unicode_errors": "surrogateescape"}
-_DONE = framed(msgpack.packb({"1": 200}))
-# The same with an id of eight bytes: the most frequent answer, so it is made without a packer.
-_DONE_MAP = msgpack.packb({"1": 200, "7": 1 << 63})[:-8]
-_done_with_id = struct.Struct(f">I{len(_DONE_MAP)}sQ").pack
-_DONE_SIZE = len(_DONE_MAP) + 8
+_ID_BYTES = 8
 # A packer keeps a buffer as large as its largest output. Larger outputs get one of their own.
 _KEPT_MAX = 64 << 10
 HARD_LIMIT_MAX = 365 * 24 * 60 * 60  # seconds
@@ -42,20 +37,31 @@ def _frame(output: Output, task_id: Optional[int]) -> bytes:
     return framed(_packers.pack(output))
 
 
+def _status_frame(status: int) -> Callable[[TaskFacts], bytes]:
+    """Return a function that makes the frame of this status alone: the most frequent outputs need no packer."""
+    bare = framed(msgpack.packb({"1": status}))
+    before_id = framed(msgpack.packb({"1": status, "7": (1 << 8 * _ID_BYTES) - 1}))[:-_ID_BYTES]
+
+    def frame(task: TaskFacts) -> bytes:
+        return bare if task.id is None else before_id + task.id.to_bytes(_ID_BYTES, "big")
+
+    return frame
+
+
+_done_frame = _status_frame(200)
+accept_frame = _status_frame(-2)
+
+
 def answer_frame(result: Result, task: TaskFacts) -> bytes:
     """Return the frame of what the handler returned. Raise if that is no answer."""
-    if result is None:
-        return _DONE if task.id is None else _done_with_id(_DONE_SIZE, _DONE_MAP, task.id)
+    if result is None or type(result) is Done:
+        return _done_frame(task)
     return _frame(output_of(result, task), task.id)
 
 
 def failure_frame(task: TaskFacts) -> bytes:
     """Return the frame that fails the task."""
     return _frame({"1": 500}, task.id)
-
-
-def accept_frame(task: TaskFacts) -> bytes:
-    return _frame({"1": -2}, task.id)
 
 
 def progress_frame(note: Body, task: TaskFacts) -> bytes:

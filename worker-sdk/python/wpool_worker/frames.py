@@ -17,6 +17,7 @@ _READ_LARGE = 1 << 20
 
 _read_length = struct.Struct(">I").unpack_from
 Fields = Dict[str, Any]
+Packed = Union[bytes, memoryview]
 
 
 def _length_at(data: Union[bytes, bytearray], position: int) -> int:
@@ -26,7 +27,7 @@ def _length_at(data: Union[bytes, bytearray], position: int) -> int:
     return length
 
 
-def _decode(packed: Union[bytes, bytearray]) -> Fields:
+def _decode(packed: Packed) -> Fields:
     try:
         fields = msgpack.unpackb(packed, strict_map_key=False, unicode_errors="surrogateescape")
     except (ValueError, msgpack.UnpackException) as error:
@@ -47,7 +48,9 @@ class FrameReader:
     def __init__(self) -> None:
         self._rest = bytearray()  # the beginning of a frame
         self._wanted = LENGTH_BYTES  # how long it must be before it is worth a look
-        self.has_next = False  # while feed() yields: whether it has another whole frame
+        # While feed() yields a map:
+        self.packed: Packed = b""  # the map as it came
+        self.has_next = False  # whether there is another whole frame
 
     @property
     def read_size(self) -> int:
@@ -67,15 +70,16 @@ class FrameReader:
             if len(self._rest) < self._wanted:
                 return
             data, self._rest = self._rest, bytearray()
-        position, end, wanted = 0, len(data), LENGTH_BYTES
+        view, position, end, wanted = memoryview(data), 0, len(data), LENGTH_BYTES
         while end - position >= LENGTH_BYTES:
             after = position + LENGTH_BYTES + _length_at(data, position)
             if after > end:
                 wanted = after - position
                 break
             self.has_next = end - after >= LENGTH_BYTES and end - after - LENGTH_BYTES >= _read_length(data, after)[0]
-            yield _decode(data[position + LENGTH_BYTES:after])
+            self.packed = view[position + LENGTH_BYTES:after]
+            yield _decode(self.packed)
             position = after
         self._wanted = wanted
         if position < end:
-            self._rest = bytearray(memoryview(data)[position:])
+            self._rest = bytearray(view[position:])

@@ -7,6 +7,7 @@ from typing import Any, Mapping, Optional, Protocol
 
 from .answers import Body, check_body
 from .encode import accept_frame, hard_limit_frame, progress_frame
+from .frames import Packed
 from .task import TaskFacts, TaskHost
 
 
@@ -32,6 +33,7 @@ class Task(TaskFacts):
 
     _host: Host
     _stop_event: Optional[threading.Event] = None
+    _packed: Packed = b""  # its fields as they came, where tasks run one at a time
 
     def __init__(self, fields: Mapping[str, Any], host: Host) -> None:
         super().__init__(fields, host)

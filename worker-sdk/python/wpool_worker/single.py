@@ -35,6 +35,7 @@ class SingleHost:
         for got in self._reads(frames):
             for fields in frames.feed(got):
                 task = self._task = Task(fields, self)
+                task._packed = frames.packed
                 for request in early.take(task.id):
                     task._obey(request)
                 answer = work(task)
