@@ -105,7 +105,7 @@ static void end_accepted(struct tasks *tasks, struct delivery *delivery)
 {
 	delivery->is_accepted = false;
 	tasks->accepted--;
-	if (delivery->source) /* it ended in the turn in which it was accepted */
+	if (delivery->source) /* its ack has waited for others */
 		source_release(delivery);
 	else
 		delivery_free(delivery);
@@ -530,7 +530,7 @@ void tasks_accept(struct tasks *tasks, struct delivery *delivery)
 	assert(!tasks->sessions);
 	if (!delivery->source || delivery->is_accepted)
 		return;
-	source_accept(delivery);
+	source_accept(delivery, tasks->context->now);
 	tasks->accepted++;
 	tasks->accepted_running++;
 	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_ACCEPTED,

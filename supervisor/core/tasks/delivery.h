@@ -47,7 +47,7 @@ struct delivery {
 	uint8_t holds;    /* number of delivery_hold calls without a delivery_release */
 	bool is_freed;    /* the owner has freed it; the memory stays while it is held */
 	bool is_aged;     /* RELEASED: it has waited for the acks before it for a while */
-	bool is_accepted; /* by its worker: its message is acked in this turn, or was (no source) */
+	bool is_accepted; /* by its worker: its message is acked soon, or was (no source) */
 	bool is_blamed;   /* SENT: if its worker ends now, this attempt has failed */
 	uint8_t kill;     /* enum task_kill, of the latest attempt */
 	bool is_overdue;  /* SENT: over the hard limit, and it is not known which task has hung */

@@ -143,6 +143,11 @@ uint32_t pace_depth(const struct pace *pace)
 	return depth ? (uint32_t)depth : 1;
 }
 
+bool pace_is_short(const struct pace *pace)
+{
+	return pace->estimate_ns < pace->fill_ns;
+}
+
 uint32_t pace_pack(const struct pace *pace)
 {
 	if (pace->pipeline)

@@ -47,6 +47,8 @@ void pace_turn(struct pace *, uint32_t unconfirmed, mtime now);
 mtime pace_pipe_wait(const struct pace *);
 /* Tasks a pipe may hold: the concurrency if it is above 1, else 1 to POOL_PIPELINE_MAX. */
 uint32_t pace_depth(const struct pace *);
+/* Tasks have been measured, and take less than pipe_wait. */
+bool pace_is_short(const struct pace *);
 /* Tasks that one worker gets before another one is woken, 1 to pace_depth: a tenth of a millisecond
  * of work. 1 if the pipeline is configured. */
 uint32_t pace_pack(const struct pace *);

@@ -23,6 +23,10 @@
 #define ORDERED_ACK_GAP      MTIME_MS
 #define SHARE_FOR_SPACE      4
 
+/* Acks of accepted tasks wait for each other only where tasks are short, and not for long: until
+ * the broker has the ack, the death of this supervisor has the task begin again. */
+#define ACCEPTED_WAIT (2 * MTIME_MS)
+
 void source_init(struct source *source, bool has_sessions, const struct effects *effects, void *io)
 {
 	/* Older than 0: io may number epochs from 0 or from 1. */
@@ -31,7 +35,8 @@ void source_init(struct source *source, bool has_sessions, const struct effects 
 		.has_sessions = has_sessions,
 		.epoch = UINT32_MAX,
 		.request = SOURCE_UNDECIDED,
-		.ripe_since = MTIME_NEVER};
+		.ripe_since = MTIME_NEVER,
+		.accepted_since = MTIME_NEVER};
 	list_init(&source->unacked);
 	list_init(&source->released);
 	list_init(&source->accepted);
@@ -120,6 +125,7 @@ void source_down(struct source *source)
 	assert(source->open == 0 && source->bytes == 0);
 	assert(source->aside == 0 && source->ripe == 0);
 	source->ripe_since = MTIME_NEVER;
+	source->accepted_since = MTIME_NEVER;
 	source->state = SOURCE_IS_ABSENT;
 }
 
@@ -145,11 +151,13 @@ void source_release(struct delivery *delivery)
 	delivery->source->ripe++;
 }
 
-void source_accept(struct delivery *delivery)
+void source_accept(struct delivery *delivery, mtime now)
 {
-	assert(delivery->source && delivery->state == DELIVERY_SENT && !delivery->is_accepted);
+	struct source *source = delivery->source;
+	assert(source && delivery->state == DELIVERY_SENT && !delivery->is_accepted);
 	delivery->is_accepted = true;
-	list_append(&delivery->source->accepted, &delivery->released);
+	list_append(&source->accepted, &delivery->released);
+	source->accepted_since = mtime_min(source->accepted_since, now);
 }
 
 void source_forget(struct delivery *delivery)
@@ -246,6 +254,7 @@ void source_flush(struct source *source)
 	flush_accepted(source);
 	flush_singly(source, &source->released);
 	source->ripe_since = MTIME_NEVER;
+	source->accepted_since = MTIME_NEVER;
 }
 
 static bool waits_for_order(const struct source *source)
@@ -311,13 +320,14 @@ static void make_space(struct source *source)
 		settle(source, CONTAINER_OF(source->released.next, struct delivery, released));
 }
 
-void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
+void source_flush_ripe(struct source *source, bool is_hungry, bool is_short, mtime now)
 {
 	if (source->has_sessions)
 		measure_order(source, now);
-	if (!list_is_empty(&source->accepted))
+	if (!is_short && !list_is_empty(&source->accepted))
 		flush_accepted(source);
-	if (!may_wait(source, is_hungry)) {
+	bool is_accepted_due = now - source->accepted_since >= ACCEPTED_WAIT;
+	if (is_accepted_due || !may_wait(source, is_hungry)) {
 		source_flush(source);
 		return;
 	}
@@ -342,5 +352,7 @@ void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
 
 mtime source_deadline(const struct source *source)
 {
-	return may_ack(source) ? mtime_after(source->ripe_since, ACK_WAIT) : MTIME_NEVER;
+	mtime ripe = mtime_after(source->ripe_since, ACK_WAIT);
+	mtime accepted = mtime_after(source->accepted_since, ACCEPTED_WAIT);
+	return may_ack(source) ? mtime_min(ripe, accepted) : MTIME_NEVER;
 }

@@ -1,9 +1,10 @@
 /* A source: one queue on one channel, its epoch, and the ledger of unacked deliveries. Layer: core.
  * The only place that acks: a RELEASED delivery is acked at the end of the turn or, while other
  * acks are expected, at most 20 ms later, or longer with sessions; an accepted one at the end of
- * the turn. The ledger is a list in order of tag and not a ring, because one delivery may be
- * unacked for minutes while millions pass. Owns the RELEASED deliveries. Never acks in an epoch
- * that is over, never after SOURCE_CLOSE was requested, and never tag 0. */
+ * the turn or, where tasks are short, at most 2 ms later. The ledger is a list in order of tag and
+ * not a ring, because one delivery may be unacked for minutes while millions pass. Owns the
+ * RELEASED deliveries. Never acks in an epoch that is over, never after SOURCE_CLOSE was requested,
+ * and never tag 0. */
 #ifndef CORE_TASKS_SOURCE_H
 #define CORE_TASKS_SOURCE_H
 
@@ -32,13 +33,14 @@ struct source {
 	bool has_gap;         /* a tag was skipped; it may be unacked, and is not ours to ack */
 	struct link unacked;  /* deliveries in order of tag */
 	struct link released; /* the RELEASED ones, in order of release */
-	struct link accepted; /* those that are acked at the end of the turn, and go on */
+	struct link accepted; /* those that are acked soon, and go on */
 	struct link acked; /* those with a session that a flush has acked; the caller takes them */
 	uint32_t open;     /* how many are in unacked */
 	size_t bytes;      /* of their bodies and properties */
 	uint32_t ripe;     /* how many are in released */
 	mtime ripe_since;  /* the first one came, or acks were last due; MTIME_NEVER: none */
-	mtime aged_at;     /* when the list was last examined for those that waited for too long */
+	mtime accepted_since; /* the first one was accepted whose ack may wait; MTIME_NEVER: none */
+	mtime aged_at; /* when the list was last examined for those that waited for too long */
 	/* with sessions */
 	bool has_sessions;
 	bool is_ordered;  /* acks in order came fast in the last measure */
@@ -82,9 +84,9 @@ void source_open(struct source *, struct delivery *);
 /* The delivery may be acked: it moves in, and a flush acks and frees it, or appends it to .acked;
  * one that is_rejected is rejected instead. */
 void source_release(struct delivery *);
-/* The worker has accepted the delivery: the next flush acks it. It goes on as a live one without a
- * source, owned by the caller. */
-void source_accept(struct delivery *);
+/* The worker has accepted the delivery: a flush acks it soon. From then on it is a live one without
+ * a source, owned by the caller. */
+void source_accept(struct delivery *, mtime now);
 /* Reject a delivery at once, and free it. Not while ABSENT or CLOSING. */
 void source_reject(struct delivery *, enum reject);
 /* Take a delivery out of the ledger without settling it: it becomes an orphan, owned by the
@@ -99,8 +101,9 @@ void source_flush(struct source *);
  * wait for those before them, until all that wait are half of the window. is_hungry: no task waits
  * for a worker; then acks of a full window do not wait. With sessions and a wide window, acks out
  * of order wait for 100 ms at most, however many they are; and for longer, also in a full window,
- * while acks in order come fast. */
-void source_flush_ripe(struct source *, bool is_hungry, mtime now);
+ * while acks in order come fast. is_short: tasks are expected to take less than a few
+ * milliseconds; then acks of accepted ones wait, too, for 2 ms at most. */
+void source_flush_ripe(struct source *, bool is_hungry, bool is_short, mtime now);
 /* When the next flush is due, without any event; MTIME_NEVER: no ack waits. */
 mtime source_deadline(const struct source *);
 

@@ -465,7 +465,8 @@ void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 		source_flush(&tasks->source);
 	} else {
 		bool is_hungry = dispatch_runnable(&tasks->dispatch) == 0;
-		source_flush_ripe(&tasks->source, is_hungry, tasks->context->now);
+		bool is_short = pace_is_short(&tasks->pace);
+		source_flush_ripe(&tasks->source, is_hungry, is_short, tasks->context->now);
 	}
 	if (tasks->sessions)
 		session_channel_flushed(tasks);

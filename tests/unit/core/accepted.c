@@ -78,6 +78,29 @@ START_TEST(one_that_is_done_in_the_same_turn_is_acked_as_any_other)
 }
 END_TEST
 
+/* After some tasks that took no time, it is expected to be short. */
+START_TEST(a_short_one_is_acked_a_moment_later)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	config.prefetch = 300;
+	config.pipe_wait = 5 * MTIME_MS;
+	rig_begin(&rig, config, 200);
+	for (int i = 0; i < 50; i++) {
+		rig_answer(&rig, 0, STATUS_DONE);
+		rig_turn(&rig);
+	}
+	rig_forget(&rig);
+	accept(&rig, 0);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	ck_assert_int_eq(pool_deadline(rig.pool), rig.now + 2 * MTIME_MS);
+	rig_wait(&rig, 2 * MTIME_MS);
+	rig_expect(&rig, "ack 51*"); /* and those that are done */
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_second_time_changes_nothing)
 {
 	struct rig rig;
@@ -445,9 +468,9 @@ static Suite *accepted_suite(void)
 	UNIT_CASE(suite, "accepted", its_message_is_acked_and_it_goes_on,
 		one_ack_covers_those_before_it, one_behind_others_is_acked_alone,
 		one_that_is_done_in_the_same_turn_is_acked_as_any_other,
-		a_second_time_changes_nothing, its_reply_is_confirmed_before_it_is_done,
-		a_failure_is_a_dead_letter, a_crash_is_a_dead_letter,
-		a_crash_before_the_ack_was_sent_is_a_dead_letter,
+		a_short_one_is_acked_a_moment_later, a_second_time_changes_nothing,
+		its_reply_is_confirmed_before_it_is_done, a_failure_is_a_dead_letter,
+		a_crash_is_a_dead_letter, a_crash_before_the_ack_was_sent_is_a_dead_letter,
 		over_the_hard_limit_it_is_a_dead_letter,
 		among_several_open_tasks_it_alone_does_not_run_again,
 		with_the_brokers_dead_letters_a_failure_is_only_counted, it_may_be_postponed);
