@@ -196,13 +196,14 @@ def ends_softly():
 
 
 def ends_alone():
-    """What waits behind a task that is terminated runs, and loses no attempt."""
-    for _ in range(2):
-        result = orders.sleeps.delay(600)
+    """What waits behind a task that is terminated runs, and loses no attempt. Only the one worker knows that it was revoked."""
+    for task in (orders.sleeps, orders.counted_late, orders.counted_safe):
+        result = task.delay(600)
         wait_until(lambda: trailed(f"begun {result.id}"), "the task")
-        others = [orders.add.delay(1, number) for number in range(5)]
+        others = [orders.itself.delay() for _ in range(5)]
         result.revoke(terminate=True)
-        print(outcome(result).split()[0], *[outcome(other) for other in others])
+        print(outcome(result), *[other.get(timeout=PATIENCE)["again"] for other in others], len(trailed(f"begun {result.id}")))
+    assert outcome(result).endswith("terminated"), "an end that is told once"
 
 
 def name_of_node():

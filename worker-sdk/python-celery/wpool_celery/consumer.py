@@ -4,10 +4,11 @@ import time
 
 from celery import signals
 from celery.exceptions import WorkerShutdown
+from celery.utils.log import get_logger
 from celery.utils.objects import Bunch
 from celery.utils.time import maybe_iso8601, maybe_make_aware
 from celery.worker import consumer as celery_consumer
-from celery.worker import state
+from celery.worker import state, strategy
 from celery.worker.heartbeat import Heart
 from kombu.asynchronous.timer import to_timestamp
 from kombu.serialization import prepare_accept_content
@@ -16,8 +17,10 @@ from wpool_worker.errors import log_error, log_exception
 from wpool_worker.plain_task import Task
 
 from .link import Events, Link
-from .pool import CRASHED, LATER_MIN, TIMED_OUT, TaskMessage, end_process
-from .records import reserve
+from .pool import CRASHED, LATER_MIN, TERMINATED, TIMED_OUT, TaskMessage, end_process
+from .records import reserve, was_terminated
+
+logger = get_logger(__name__)
 
 
 def lacks(task):
@@ -36,6 +39,9 @@ class Consumer(celery_consumer.Consumer):
     class Blueprint(celery_consumer.Consumer.Blueprint):
         default_steps = []
 
+        def info(self, parent):
+            return {**celery_consumer.Connection.info(None, parent), **celery_consumer.Tasks.info(None, parent)}
+
     def __init__(self, *args, worker_options=None, task_events=True, **options):
         super().__init__(*args, worker_options=worker_options, **options)
         self.options, self.has_task_events = worker_options, task_events
@@ -46,7 +52,7 @@ class Consumer(celery_consumer.Consumer):
         queues = self.app.amqp.queues
         self.task_consumer = Bunch(queues=[queues[name] for name in queues.consume_from])
         if self.app.steps["consumer"]:
-            log_error("wpool_celery: the application's own steps of a consumer are not run")
+            logger.warning("wpool_celery: the application's own steps of a consumer are not run")
 
     def start(self):
         """Work until the supervisor ends this process."""
@@ -80,8 +86,8 @@ class Consumer(celery_consumer.Consumer):
         if task.properties.get("content_type") != "application/json" or signals.task_received.receivers:
             task._flush()  # code of others runs before the task's
         if not self.has_settings and (lacking := lacks(task)):
-            log_error("wpool_celery: this pool cannot run Celery's tasks, which wait. Add these lines to it, and reload wpool:\n  "
-                      + "\n  ".join(lacking))
+            logger.error("wpool_celery: this pool cannot run Celery's tasks, which wait. Add these lines to it, and reload wpool:\n  %s",
+                         "\n  ".join(lacking))
             return Postpone(10_000)
         self.has_settings = True
         message = TaskMessage(task, self.accept)
@@ -100,9 +106,12 @@ class Consumer(celery_consumer.Consumer):
 
     def handle(self, message):
         self.pool.has_begun = False
+        strategy.logger.disabled = bool(message.lost)  # it would log that the task was received
         try:
             if message.errors:
                 message._reraise_error(self.on_decode_error)
+            elif message.lost == TERMINATED:
+                message.ack()  # its end was announced then
             elif message.lost or not self.is_early(message):
                 self.receive(message)
         except Exception as error:
@@ -115,6 +124,8 @@ class Consumer(celery_consumer.Consumer):
         """Return how the attempt before this one ended, if Celery would not run the task again."""
         if task.attempt == 1:
             return None
+        if was_terminated(self.pool.records, task.correlation_id):
+            return TERMINATED
         definition, reason = self.app.tasks.get(str(task.headers.get("task"))), task.headers.get("x-wpool-reason")
         if reason == "killed" or not definition or not definition.acks_late:
             return None  # one with an early ack that comes again never began
@@ -124,8 +135,8 @@ class Consumer(celery_consumer.Consumer):
         """Of a task that was in hand when its process ended, and that nobody gets again."""
         message = TaskMessage(Task(fields, Bunch(is_supervisor_gone=False, write=lambda frame: None, flush=lambda: None)), self.accept)
         message.lost = TIMED_OUT if where else CRASHED
-        log_error(f"wpool_celery: {message.headers.get('task')}[{message.headers.get('id')}] has failed: its process ended"
-                  + (where and "\nIt was over its hard time limit here:\n" + where.decode(errors="replace") or ""))
+        logger.error("wpool_celery: %s[%s] has failed: its process ended%s", message.headers.get("task"), message.headers.get("id"),
+                     where and "\nIt was over its hard time limit here:\n" + where.decode(errors="replace") or "")
         self.handle(message)
 
     def is_early(self, message):

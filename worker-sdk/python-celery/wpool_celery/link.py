@@ -8,12 +8,13 @@ from collections import deque
 
 from celery.events.dispatcher import EventDispatcher
 from celery.events.event import Event, group_from
+from celery.utils.log import get_logger
 from celery.utils.time import utcoffset
 from celery.worker import control, state
 from celery.worker.pidbox import Pidbox
 from kombu import Producer
-from wpool_worker.errors import log_error
 
+logger = get_logger(__name__)
 PAUSE = 0.2  # seconds between two sendings of events
 EVENTS_MAX, BATCH = 20_000, 500  # what waits while the broker is away; what goes into one message
 
@@ -87,7 +88,7 @@ class Link(threading.Thread):
                 self._serve()
             except Exception as error:
                 if repr(error) != last:
-                    log_error(f"wpool_celery: no events and no remote control, connecting again: {error!r}")
+                    logger.warning("wpool_celery: no events and no remote control, connecting again: %r", error)
                 last = repr(error)
                 self._stopping.wait(1)
 

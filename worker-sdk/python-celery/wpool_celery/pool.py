@@ -16,14 +16,14 @@ from celery.exceptions import InvalidTaskError, SoftTimeLimitExceeded, WorkerLos
 from celery.utils.nodenames import NODENAME_DEFAULT, nodename, nodesplit
 from kombu.message import Message
 from wpool_worker import Done, Postpone, Reject, preload
-from wpool_worker.encode import HARD_LIMIT_MAX, answer_frame
+from wpool_worker.encode import HARD_LIMIT_MAX
 from wpool_worker.errors import log_error, log_exception
 
-from .records import Journal
+from .records import Journal, record_terminated
 
 LATER_MIN, LATER_MAX = 0.1, 365 * 86_400.0  # seconds
 HARD_LIMIT_MARGIN = 0.1  # seconds; the supervisor ends the process so much after the journal has that the limit is over
-CRASHED, TIMED_OUT = "crashed", "timed-out"
+CRASHED, TIMED_OUT, TERMINATED = "crashed", "timed-out", "terminated"
 
 
 def end_process(why, error):
@@ -34,11 +34,10 @@ def end_process(why, error):
 
 class TaskMessage(Message):
     """answer: what its handling has come to. reason: why it becomes a dead letter. lost: how the process ended that had the
-    task before and whose end is to be recorded, CRASHED or TIMED_OUT; None: the task is to run."""
+    task before and whose end is to be recorded, CRASHED or TIMED_OUT, or was, TERMINATED; None: the task is to run."""
 
     answer = reason = lost = None
     is_beginning = False  # an ack that comes now is Celery's early one
-    is_accepted = False  # it was one
 
     def __init__(self, task, accept):
         properties, headers = dict(task.properties), task.headers
@@ -56,7 +55,6 @@ class TaskMessage(Message):
     def ack(self, multiple=False):
         if self.is_beginning and not self.task.session:  # the order of a session could not survive it
             self.task.accept()
-            self.is_accepted = True
         self.answer = Done()
 
     def ack_log_error(self, logger, errors, multiple=False):
@@ -196,9 +194,8 @@ class Pool(BasePool):
             elif self.terminate_by is not None and self.message is not None:
                 log_error("wpool_celery: the task was revoked; its process ends")
                 self.journal.end()
-                # An answer would bring the next task, which would then be the one whose process dies. Without it a task with
-                # an early ack is a dead letter; another one would run again.
-                if not self.message.is_accepted:
-                    self.message.task._send(answer_frame(Done(), self.message.task))
+                # No answer: it would bring the next task, which would then be the one whose process dies. So this one comes
+                # again, if it has an attempt left, and who gets it answers it.
+                record_terminated(self.records, self.message.task.correlation_id)
                 os.kill(os.getpid(), self.terminate_by)
                 os._exit(1)

@@ -39,6 +39,11 @@ def pool(app, queue, options, arguments):
     yield "retry", "{attempts: 3, delay: [100ms], jitter: 0}  # of tasks whose process dies, with reject_on_worker_lost"
     if recycle:
         yield "recycle", f"{{{', '.join(recycle)}}}"
+    for key, value in ("user", options.get("uid")), ("group", options.get("gid")):
+        if value:
+            yield key, json.dumps(value)
+    if umask := options.get("umask"):
+        yield "umask", f'"{int(umask, 8 if umask.startswith("0") else 10):03o}"'  # which Celery reads like this
 
 
 def pool_config(app, options, arguments):

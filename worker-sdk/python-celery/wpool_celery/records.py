@@ -1,5 +1,5 @@
-"""What the workers of an application remember in files: the task in hand of each, and when the next task of a limited kind may
-begin. They outlive a kill -9, in a folder that only this user can use, below the folder for temporary files."""
+"""What the workers of an application remember in files: the task in hand of each, which tasks were terminated, and when the next
+task of a limited kind may begin. They outlive a kill -9, in a folder that only this user can use, below the folder for temporary files."""
 
 import faulthandler
 import fcntl
@@ -13,12 +13,14 @@ import tempfile
 import time
 
 import msgpack
-from wpool_worker.errors import log_error
+from celery.utils.log import get_logger
 
+logger = get_logger(__name__)
 HEAD = struct.Struct("=QBB")  # the length of the task's fields; 1: it has a hard limit; how often its loss could not be recorded
 NO_TASK = HEAD.pack(0, 0, 0)
 START = 16  # where the fields begin
 SIZE = 1 << 16
+TERMINATED_SIZE = 1 << 14  # of the digests of the tasks that were terminated last
 TRIES = 30  # some minutes, if the results cannot be stored
 
 
@@ -90,7 +92,7 @@ class Journal:
                 where = os.pread(fd, SIZE, max(START + size, SIZE)) if has_limit else b""
                 record(msgpack.unpackb(os.pread(fd, size, START), strict_map_key=False, unicode_errors="surrogateescape"), where)
             elif size:
-                log_error("wpool_celery: the failure of a lost task cannot be recorded")
+                logger.error("wpool_celery: the failure of a lost task cannot be recorded")
             os.pwrite(fd, NO_TASK, 0)
             if fd != self._fd:
                 os.close(fd)
@@ -104,3 +106,17 @@ def reserve(prefix, kind, rate):
     os.pwrite(fd, struct.pack("=d", begin + 1 / rate), 0)
     os.close(fd)
     return begin - now
+
+
+def record_terminated(prefix, task_id):
+    fd = _open_locked(f"{prefix}-terminated")
+    known = os.pread(fd, TERMINATED_SIZE, 0)
+    os.pwrite(fd, (_digest(task_id).encode() + known)[:TERMINATED_SIZE], 0)
+    os.close(fd)
+
+
+def was_terminated(prefix, task_id):
+    fd = _open_locked(f"{prefix}-terminated")
+    known = os.pread(fd, TERMINATED_SIZE, 0)
+    os.close(fd)
+    return _digest(task_id).encode() in known
