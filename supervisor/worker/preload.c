@@ -6,6 +6,7 @@
 #include "os/oom_score.h"
 #include "os/proc_stat.h"
 #include "os/proc_waited.h"
+#include "process/child_start.h"
 #include "process/guard.h"
 #include "process/mark.h"
 #include "process/spawn.h"
@@ -40,9 +41,7 @@ struct preload {
 	mtime began;
 	int socket; /* its stdin */
 	ev_io answered;
-	int start; /* the start pipe of spawn.h; -1: it was read */
-	ev_io started;
-	struct exit_info failed_start; /* as read from it; EXIT_NONE: none */
+	struct child_start start;
 	struct worker_log logs[STREAM_COUNT];
 };
 
@@ -283,9 +282,8 @@ static void close_process(struct preload *preload)
 {
 	strays_end(preload->launch.strays, &preload->life);
 	ev_io_stop(preload->loop, &preload->answered);
-	ev_io_stop(preload->loop, &preload->started);
 	descriptor_close(&preload->socket);
-	descriptor_close(&preload->start);
+	child_start_close(&preload->start);
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		worker_log_release(&preload->logs[stream]);
 	preload->pid = 0;
@@ -339,28 +337,14 @@ static void log_end(const struct preload *preload, const struct exit_info *exit)
 
 static void start(struct preload *preload);
 
-/* The start pipe ends with its exec, or has the failure. */
-static void read_start(struct preload *preload)
-{
-	enum spawn_outcome outcome = preload->start >= 0
-					     ? spawn_outcome(preload->start, &preload->failed_start)
-					     : SPAWN_PENDING;
-	if (outcome == SPAWN_PENDING)
-		return;
-	ev_io_stop(preload->loop, &preload->started);
-	descriptor_close(&preload->start);
-	if (outcome == SPAWN_RUNS)
-		oom_score_raise(preload->pid);
-}
-
 static void on_exit_of_preload(void *ctx, pid_t pid, struct exit_info exit)
 {
 	struct preload *preload = ctx;
 	struct exit_info failure = {EXIT_NOT_STARTED, ESRCH, "preload"};
 	launch_ended(preload->launch.guard, preload->launch.strays, &preload->life, pid, &exit);
-	read_start(preload); /* either may come first */
-	if (preload->failed_start.kind != EXIT_NONE)
-		exit = failure = preload->failed_start;
+	child_start_ended(&preload->start, &exit);
+	if (exit.kind == EXIT_NOT_STARTED)
+		failure = exit;
 	read_last_answer(preload);
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		read_log_to_its_end(&preload->logs[stream]);
@@ -377,10 +361,10 @@ static void on_exit_of_preload(void *ctx, pid_t pid, struct exit_info exit)
 
 /* ---------- the start ---------- */
 
-static void on_started(struct ev_loop *loop, ev_io *io, int events)
+static void on_runs(void *ctx)
 {
-	loop_keep_watching(loop, io, events);
-	read_start(io->data);
+	const struct preload *preload = ctx;
+	oom_score_raise(preload->pid);
 }
 
 static void on_log(struct ev_loop *loop, ev_io *io, int events)
@@ -418,12 +402,10 @@ static void start(struct preload *preload)
 	}
 	preload->pid = child.pid;
 	preload->socket = child.control;
-	preload->start = child.start;
 	preload->has_forked = preload->is_killed = false;
-	preload->failed_start.kind = EXIT_NONE;
 	preload->began = clock_now();
 	watch(preload, &preload->answered, on_answered, child.control);
-	watch(preload, &preload->started, on_started, child.start);
+	child_start_watch(&preload->start, preload->loop, child.start, on_runs, preload);
 	open_log(preload, STREAM_OUTPUT, child.output);
 	open_log(preload, STREAM_ERROR, child.error);
 	log_line(LOG_INFO, origin_of(preload), "the preloaded process was started: %s",
@@ -445,7 +427,8 @@ struct preload *preload_new(
 	preload->launch.life = &preload->life;
 	preload->launch.on_exit = on_exit_of_preload;
 	preload->launch.ctx = preload;
-	preload->socket = preload->start = -1;
+	preload->socket = -1;
+	child_start_init(&preload->start);
 	ev_timer_init(&preload->overdue, on_overdue, 0, 0);
 	preload->overdue.data = preload;
 	list_init(&preload->waiting);

@@ -219,8 +219,7 @@ static pid_t begin_replay(const struct proc *serve, int *ret_fd)
 	static const char request[] =
 		"POST " PATH "/replay?all=true HTTP/1.0\r\nHost: wpool\r\n\r\n";
 	post_dead(0, 1);
-	client_delete(fixture.client, fixture.queue);
-	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	fixture_declare(CLIENT_CLASSIC);
 	broker_control_queue(fixture.broker, fixture.queue, "suspend");
 	*ret_fd = http_connect(control_socket());
 	http_send(*ret_fd, request, strlen(request));
