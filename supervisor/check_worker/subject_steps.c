@@ -307,13 +307,8 @@ static size_t count_left(const struct subject *subject, pid_t *ret_first)
 
 static void read_program(pid_t pid, char ret[32])
 {
-	char path[32], name[32] = "";
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-	FILE *file = fopen(path, "re");
-	if (file && !fgets(name, sizeof name, file))
-		*name = '\0';
-	if (file)
-		fclose(file);
+	char name[32];
+	(void)proc_stat_text(pid, "comm", name, sizeof name);
 	name[strcspn(name, "\n")] = '\0';
 	utf8_copy_escaped(ret, 32, text_from(name));
 }

@@ -4,7 +4,6 @@
 #include "os/proc_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,23 +20,6 @@
 #define WALKS_MAX 10
 
 enum answer { OURS, FOREIGN, UNKNOWN };
-
-/* Read /proc/[pid]/cgroup (cgroups(7)); false: it cannot be read. */
-static bool read_groups(pid_t pid, char text[FILE_SIZE])
-{
-	char path[64];
-	ssize_t len;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	len = read(fd, text, FILE_SIZE - 1);
-	close(fd);
-	text[len > 0 ? len : 0] = '\0';
-	return len > 0;
-}
 
 static enum answer walk_to_supervisor(pid_t pid)
 {
@@ -65,7 +47,7 @@ static void read_unit(pid_t pid, char unit[FILE_SIZE])
 	size_t len = 0;
 
 	unit[0] = '\0';
-	if (!read_groups(pid, text))
+	if (!proc_stat_text(pid, "cgroup", text, sizeof text)) /* cgroups(7) */
 		return;
 	group = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
 	if (!group)

@@ -14,12 +14,8 @@
 static int own_score(void)
 {
 	char text[16];
-	int file = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
-	ssize_t len = file >= 0 ? read(file, text, sizeof text - 1) : 0;
 
-	if (file >= 0)
-		close(file);
-	text[len > 0 ? len : 0] = '\0';
+	(void)proc_stat_text(getpid(), "oom_score_adj", text, sizeof text);
 	return atoi(text);
 }
 

@@ -13,19 +13,18 @@
 /* Fields count from 1; the first after the name is 3. */
 enum { STATE = 3, PARENT = 4, UTIME = 14, STIME = 15, START = 22, RESIDENT = 24, LAST = RESIDENT };
 
-static bool read_text(pid_t pid, char text[STAT_SIZE])
+bool proc_stat_text(pid_t pid, const char *name, char *ret, size_t size)
 {
-	char path[32];
+	char path[64];
 	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	len = read(fd, text, STAT_SIZE - 1);
-	close(fd);
-	text[len > 0 ? len : 0] = '\0';
+	len = fd >= 0 ? read(fd, ret, size - 1) : 0;
+	ret[len > 0 ? len : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
 	return len > 0;
 }
 
@@ -50,7 +49,7 @@ bool proc_stat_read(pid_t pid, struct proc_stat *ret)
 	char text[STAT_SIZE], state = '?';
 	uint64_t fields[LAST + 1];
 
-	if (!read_text(pid, text) || !split(text, &state, fields))
+	if (!proc_stat_text(pid, "stat", text, sizeof text) || !split(text, &state, fields))
 		return false;
 	*ret = (struct proc_stat){.state = state,
 		.parent = (pid_t)fields[PARENT],

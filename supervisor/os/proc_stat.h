@@ -1,4 +1,4 @@
-/* What the kernel counts of a process, from /proc/[pid]/stat (proc(5)). Layer: os. */
+/* What the kernel shows of a process below /proc/[pid] (proc(5)). Layer: os. */
 #ifndef OS_PROC_STAT_H
 #define OS_PROC_STAT_H
 
@@ -14,7 +14,10 @@ struct proc_stat {
 	uint64_t resident; /* pages */
 };
 
-/* By one short read. False: no such process, or no permission. */
+/* Read the file of this name, a short text, by one read, up to size - 1 bytes. False: there is
+ * none, no permission, or it is empty; then *ret is the empty text. */
+bool proc_stat_text(pid_t, const char *name, char *ret, size_t size);
+/* From /proc/[pid]/stat. False: as above. */
 bool proc_stat_read(pid_t, struct proc_stat *ret);
 /* Its real user, from /proc/[pid]/status. False: no such process. */
 bool proc_stat_real_user(pid_t, uid_t *ret);

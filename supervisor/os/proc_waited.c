@@ -1,10 +1,9 @@
 #include "os/proc_waited.h"
 
+#include "os/proc_stat.h"
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* How many generations below the process, and how many threads of all, are read. */
 #define DEPTH       8
@@ -18,13 +17,9 @@ struct search {
 
 static void read_text(pid_t pid, const char *thread, const char *name, char ret[TEXT_SIZE])
 {
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/task/%.16s/%s", (int)pid, thread, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd >= 0 ? read(fd, ret, TEXT_SIZE - 1) : 0;
-	ret[len > 0 ? len : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
+	char path[48];
+	snprintf(path, sizeof path, "task/%.16s/%s", thread, name);
+	(void)proc_stat_text(pid, path, ret, TEXT_SIZE);
 }
 
 /* Time on a processor, time waiting for one, in nanoseconds, and how often it ran. */

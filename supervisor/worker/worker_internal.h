@@ -11,8 +11,8 @@
 #include "base/stable_array.h"
 #include "process/child_start.h"
 #include "process/strays.h"
-#include "worker/log_gate.h"
 #include "worker/incoming.h"
+#include "worker/log_gate.h"
 #include "worker/outgoing.h"
 #include "worker/preload.h"
 #include "worker/worker_log.h"
@@ -66,8 +66,8 @@ struct worker {
 	ev_io writable; /* active while the pipe is full */
 	struct outgoing output;
 	struct incoming incoming;
-	size_t left;        /* bytes still to be read; SIZE_MAX while the process lives */
-	mtime ended_at;     /* INPUT_ENDED */
+	size_t left;    /* bytes still to be read; SIZE_MAX while the process lives */
+	mtime ended_at; /* INPUT_ENDED */
 
 	uint16_t open; /* tasks sent and not answered; the first of them has begun, or all have */
 	/* A task has begun behind another in this read: separate their stderr lines. At a
