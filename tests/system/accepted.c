@@ -81,8 +81,8 @@ START_TEST(a_failure_is_a_dead_letter_after_one_attempt)
 		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = endings[i].reason,
 				.correlation_id = endings[i].reason,
-				.headers = {
-					{"X-Accept", "1"}, {endings[i].header, endings[i].value},
+				.headers = {{"X-Accept", "1"},
+					{endings[i].header, endings[i].value},
 					{hangs ? "X-Hard-Limit-Ms" : NULL, "700"}}});
 		struct message *dead = client_take(fixture.client, fixture.dead);
 		ck_assert(message_header_is(dead, "x-wpool-reason", endings[i].reason));

@@ -604,10 +604,9 @@ static const char lingering[] = "setsid sh -c 'echo $$ >\"$1\"; exec sleep 1000'
 START_TEST(nothing_is_left_running)
 {
 	char *path = scratch_path(fixture.folder, "pid");
-	json_decref(
-		results_of(fixture_wpool((const char *const[]){"check-worker", "--json", "--wait",
-				   LONG, "--", "/bin/sh", "-c", leaving, path, NULL}),
-			76));
+	json_decref(results_of(fixture_wpool((const char *const[]){"check-worker", "--json",
+				       "--wait", LONG, "--", "/bin/sh", "-c", leaving, path, NULL}),
+		76));
 	proc_expect_gone(pid_in(path));
 	free(path);
 }

@@ -142,8 +142,7 @@ START_TEST(slow_followers_delay_no_other)
 				    "longer\" 40000; } & :",
 		gate);
 	ck_assert_int_eq(mkfifo(gate, 0600), 0);
-	struct proc *serve =
-		supervisor_log_serve_script(script, "log_rate: [1000000, 512MiB],");
+	struct proc *serve = supervisor_log_serve_script(script, "log_rate: [1000000, 512MiB],");
 	int never = follow_answered(), slow = follow_answered();
 	int opened = open(gate, O_WRONLY | O_CLOEXEC); /* the flood begins */
 	ck_assert_int_ge(opened, 0);

@@ -294,8 +294,7 @@ static struct proc *serve_evil(const char *behaviour, const char *retry)
 	const char *hard = strncmp(behaviour, "hang", 4) == 0 ? "400ms" : "1min";
 	char *command = scratch_text("env\", \"EVIL_SAYS=cause of %s\", \"%s\", \"%s", behaviour,
 		fixture_built("workers/evil"), behaviour);
-	char *settings =
-		scratch_text("limits: {hard: %s, grace: 300ms}, retry: {%s}", hard, retry);
+	char *settings = scratch_text("limits: {hard: %s, grace: 300ms}, retry: {%s}", hard, retry);
 	struct proc *serve = fixture_serve_pool(settings, command);
 	client_expect_consumers(fixture.client, fixture.queue, 1);
 	free(settings);

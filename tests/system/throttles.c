@@ -242,7 +242,8 @@ START_TEST(only_the_tenant_over_its_limit_waits)
 	post(fixture.queue, "a", 0, 20);
 	post(fixture.queue, "b", 0, 5);
 	post(fixture.queue, "c", 0, 4);
-	/* Of the 20, the last ones wait for 45 s here: after more than a minute they would go back. */
+	/* Of the 20, the last ones wait for 45 s here: after more than a minute they would go back.
+	 */
 	struct proc *proc =
 		serve(text, "- {name: tenant, limit: 5, period: 15s, key: 'header:tenant'}\n");
 	await_witnessed(14);
@@ -300,9 +301,8 @@ END_TEST
 START_TEST(the_caller_is_told_when_to_come_again)
 {
 	char *text = pool("tested", fixture.queue, "workers: 1, prefetch: 50, throttle: [erp]");
-	struct proc *proc =
-		serve(text, "- {name: erp, limit: 1, period: " LONG_PERIOD
-			    ", when_exceeded: reply}\n");
+	struct proc *proc = serve(
+		text, "- {name: erp, limit: 1, period: " LONG_PERIOD ", when_exceeded: reply}\n");
 	await_open("erp");
 	struct letter letter = {
 		.body = "x", .correlation_id = "first", .headers = {{"X-Status", "201"}}};
@@ -335,9 +335,8 @@ END_TEST
 START_TEST(what_exceeds_the_limit_becomes_a_dead_letter)
 {
 	char *text = pool("tested", fixture.queue, "workers: 1, prefetch: 50, throttle: [erp]");
-	struct proc *proc =
-		serve(text, "- {name: erp, limit: 2, period: " LONG_PERIOD
-			    ", when_exceeded: dead-letter}\n");
+	struct proc *proc = serve(text,
+		"- {name: erp, limit: 2, period: " LONG_PERIOD ", when_exceeded: dead-letter}\n");
 	await_open("erp");
 	post(fixture.queue, "-", 0, 5);
 	await_witnessed(2);
