@@ -94,6 +94,10 @@ static void do_emit(void *io, const struct notice *notice)
 		throttles_count(runtime->throttles, notice);
 	if (notice->kind != NOTICE_COMMAND_REFUSED || !runtime->is_for_session)
 		report_notice(&runtime->report, notice);
+	if (notice->kind == NOTICE_ROLL_BEGINS)
+		workers_renew_preload(runtime->workers);
+	else if (notice->kind == NOTICE_ROLL_ENDS || notice->kind == NOTICE_ROLL_STOPS)
+		workers_settle_preload(runtime->workers, notice->kind == NOTICE_ROLL_ENDS);
 }
 
 static bool do_ask(
@@ -306,8 +310,6 @@ const char *pool_runtime_command(
 {
 	struct event event = {.command = {.what = command, .number = number}};
 
-	if (command == COMMAND_RESTART)
-		workers_renew_preload(runtime->workers);
 	return step_command(runtime, event, now);
 }
 

@@ -34,8 +34,10 @@ struct preload {
 	mtime asked_at, had_waited;    /* .is_asked: when, and its proc_waited then */
 	ev_timer overdue;              /* active while it may give it */
 	struct buf last;               /* preload_last_line */
+	bool is_held;
 
-	pid_t pid; /* 0: none runs; then the rest has no meaning */
+	pid_t pid;  /* 0: none runs; then the rest has no meaning */
+	uid_t user; /* its own, and so that of the workers that it forks */
 	struct stray_life life;
 	bool has_forked, is_killed; /* is_killed: it gets no request */
 	mtime began;
@@ -44,6 +46,8 @@ struct preload {
 	struct child_start start;
 	struct worker_log logs[STREAM_COUNT];
 };
+
+static const struct exit_info cancelled = {EXIT_NOT_STARTED, ECANCELED, "preload"};
 
 static struct log_origin origin_of(const struct preload *preload)
 {
@@ -165,16 +169,22 @@ static pid_t read_pid(const char *text)
 	return *end || number > INT32_MAX ? 0 : (pid_t)number;
 }
 
+/* Of workers that are started now. */
+static uid_t user_of_workers(const struct preload *preload)
+{
+	const struct rights *owner = workers_owner(preload->launch.config);
+	return owner ? owner->uid : getuid();
+}
+
 /* NULL: the process is a child of ours that no other part knows, of the pool's user. */
 static const char *why_not_ours(struct preload *preload, pid_t pid)
 {
-	const struct rights *owner = workers_owner(preload->launch.config);
 	struct proc_stat stat;
 	uid_t user;
 	if (!proc_stat_read(pid, &stat) || stat.parent != getpid())
 		return "it has ended, or is no child of wpool: a worker is forked by a process that "
 		       "was forked for it and has ended";
-	if (!proc_stat_real_user(pid, &user) || user != (owner ? owner->uid : getuid()))
+	if (!proc_stat_real_user(pid, &user) || user != user_of_workers(preload))
 		return "it has another user";
 	strays_adopt(preload->launch.strays, pid);
 	return reaper_knows(preload->launch.reaper, pid) ? "wpool knows it already" : NULL;
@@ -214,7 +224,6 @@ static void handle_pid(struct preload *preload, pid_t pid)
 
 static void handle_answer(struct preload *preload, const char *text)
 {
-	static const struct exit_info failure = {EXIT_NOT_STARTED, ECANCELED, "preload"};
 	pid_t pid = read_pid(text);
 	if (!preload->is_asked) {
 		log_line(LOG_WARN, origin_of(preload),
@@ -225,7 +234,7 @@ static void handle_answer(struct preload *preload, const char *text)
 	} else {
 		log_line(LOG_WARN, origin_of(preload), "the preloaded process cannot fork: %s",
 			text);
-		fail_asked(preload, &failure);
+		fail_asked(preload, &cancelled);
 	}
 }
 
@@ -322,8 +331,9 @@ static void keep_last_line(struct preload *preload)
 
 static void log_end(const struct preload *preload, const struct exit_info *exit)
 {
-	const char *next = preload->has_forked ? "it is started again"
-					       : "it forked no worker, so none can be started";
+	const char *next = !preload->has_forked ? "it forked no worker, so none can be started"
+			   : preload->is_held   ? "the restart goes on without it"
+						: "it is started again";
 	if (exit->kind == EXIT_NOT_STARTED)
 		log_line(LOG_WARN, origin_of(preload),
 			"the preloaded process cannot be started: %s: %s", exit->stage,
@@ -350,10 +360,10 @@ static void on_exit_of_preload(void *ctx, pid_t pid, struct exit_info exit)
 		read_log_to_its_end(&preload->logs[stream]);
 	log_end(preload, &exit);
 	keep_last_line(preload);
-	bool has_forked = preload->has_forked;
+	bool is_needed = preload->has_forked && !preload->is_held;
 	close_process(preload);
 	fail_asked(preload, &failure);
-	if (has_forked)
+	if (is_needed)
 		start(preload);
 	else
 		fail_waiting(preload, &failure);
@@ -401,6 +411,7 @@ static void start(struct preload *preload)
 		return;
 	}
 	preload->pid = child.pid;
+	preload->user = user_of_workers(preload);
 	preload->socket = child.control;
 	preload->has_forked = preload->is_killed = false;
 	preload->began = clock_now();
@@ -438,11 +449,20 @@ struct preload *preload_new(
 	return preload;
 }
 
+static void fail_abandoned(struct preload *preload)
+{
+	struct preload_request *asked = preload->asked;
+	abandon(preload);
+	if (asked)
+		answer(asked, 0, &cancelled);
+}
+
 void preload_free(struct preload *preload)
 {
 	if (!preload)
 		return;
-	abandon(preload);
+	fail_abandoned(preload);
+	fail_waiting(preload, &cancelled);
 	buf_release(&preload->last);
 	free(preload);
 }
@@ -460,6 +480,7 @@ static const char *open_pipes(const struct preload *preload, struct child_pipes 
 void preload_fork(struct preload *preload, struct preload_request *request)
 {
 	const char *stage = open_pipes(preload, &request->pipes);
+	request->preload = preload;
 	list_init(&request->link);
 	if (stage) {
 		answer(request, 0, &(struct exit_info){EXIT_NOT_STARTED, errno, stage});
@@ -472,8 +493,9 @@ void preload_fork(struct preload *preload, struct preload_request *request)
 		start(preload);
 }
 
-void preload_cancel(struct preload *preload, struct preload_request *request)
+void preload_cancel(struct preload_request *request)
 {
+	struct preload *preload = request->preload;
 	list_remove(&request->link);
 	child_pipes_close(&request->pipes);
 	if (request == preload->asked)
@@ -482,16 +504,28 @@ void preload_cancel(struct preload *preload, struct preload_request *request)
 
 void preload_renew(struct preload *preload)
 {
-	static const struct exit_info failure = {EXIT_NOT_STARTED, ECANCELED, "preload"};
-	struct preload_request *asked = preload->asked;
-	abandon(preload);
+	fail_abandoned(preload);
 	buf_clear(&preload->last);
-	if (asked)
-		answer(asked, 0, &failure);
 	if (!preload->launch.config->is_preloaded)
-		fail_waiting(preload, &failure);
+		fail_waiting(preload, &cancelled);
 	else if (list_first(&preload->waiting))
 		start(preload);
+}
+
+bool preload_can_fork(const struct preload *preload)
+{
+	return preload->pid && preload->has_forked && !preload->is_killed &&
+	       preload->user == user_of_workers(preload);
+}
+
+void preload_hold(struct preload *preload, bool is_held)
+{
+	preload->is_held = is_held;
+}
+
+pid_t preload_pid(const struct preload *preload)
+{
+	return preload->pid;
 }
 
 mtime preload_waited(const struct preload *preload)

@@ -400,12 +400,20 @@ static void clear(struct worker *worker)
 	reset(worker);
 }
 
+/* The one that it was asked of may be gone by now. */
+static const struct preload *asked_preload(const struct worker *worker)
+{
+	const struct workers *workers = worker->workers;
+	bool is_next = workers->next_preload && worker->request.preload == workers->next_preload;
+	return is_next ? workers->next_preload : workers->preload;
+}
+
 /* The event carries the last line that its task wrote to stderr, and what came of an unfinished
  * frame, if there is memory for it. */
 static void report_gone(struct worker *worker)
 {
 	struct text line = worker->process == PROCESS_FAILED
-				   ? preload_last_line(worker->workers->preload)
+				   ? preload_last_line(asked_preload(worker))
 				   : worker_log_last_line(&worker->logs[STREAM_ERROR],
 					     worker->is_behind, worker->exit_turn);
 	struct output *last = line.len > 0 ? output_new(0) : NULL;
@@ -460,7 +468,7 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 void worker_release(struct worker *worker)
 {
 	if (worker->process == PROCESS_ASKED)
-		preload_cancel(worker->workers->preload, &worker->request);
+		preload_cancel(&worker->request);
 	if (worker->process == PROCESS_LIVES) {
 		worker_signal(worker, SIGKILL);
 		reaper_forget(worker->workers->reaper, worker->pid);
@@ -645,12 +653,14 @@ static void ask_preload(struct worker *worker)
 		.life = worker->descendants.number,
 		.on_answer = on_forked,
 		.ctx = worker};
-	preload_fork(worker->workers->preload, &worker->request);
+	struct workers *workers = worker->workers;
+	preload_fork(
+		workers->next_preload ? workers->next_preload : workers->preload, &worker->request);
 }
 
 static void withdraw(struct worker *worker)
 {
-	preload_cancel(worker->workers->preload, &worker->request);
+	preload_cancel(&worker->request);
 	fail_start(worker, (struct exit_info){EXIT_NOT_STARTED, ECANCELED, "preload"});
 }
 

@@ -89,7 +89,10 @@ struct workers {
 	struct rundir *rundir;
 	struct strays *strays;
 	struct pool *pool;
-	struct preload *preload;   /* owned; it has no process if the pool has a command */
+	struct preload *preload; /* owned; it has no process if the pool has a command */
+	/* Owned; the workers of a restart come from it, while .preload is kept; NULL: there is none
+	 */
+	struct preload *next_preload;
 	struct stable_array slots; /* of struct worker */
 	struct link unsent;        /* workers to be written to at the end of this turn */
 	struct link later;         /* workers to be looked at again by .tick */

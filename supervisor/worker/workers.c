@@ -46,6 +46,15 @@ static void on_memory(struct ev_loop *loop, ev_timer *timer, int events)
 	}
 }
 
+static struct preload *new_preload(struct workers *workers)
+{
+	const struct launch launch = {.config = workers->config,
+		.reaper = workers->reaper,
+		.guard = workers->guard,
+		.strays = workers->strays};
+	return preload_new(workers->loop, &launch, &workers->gate);
+}
+
 struct workers *workers_new(struct ev_loop *loop, const struct workers_config *config,
 	struct reaper *reaper, struct guard *guard, struct rundir *rundir, struct strays *strays)
 {
@@ -66,9 +75,7 @@ struct workers *workers_new(struct ev_loop *loop, const struct workers_config *c
 	workers->tick.data = workers->memory.data = workers;
 	log_gate_init(&workers->gate, loop, config->pool, &config->log_rate);
 	stable_array_init(&workers->slots, sizeof(struct worker));
-	const struct launch launch = {
-		.config = config, .reaper = reaper, .guard = guard, .strays = strays};
-	workers->preload = preload_new(loop, &launch, &workers->gate);
+	workers->preload = new_preload(workers);
 	if (!workers->preload || !workers_reserve(workers, config->workers)) {
 		workers_free(workers);
 		return NULL;
@@ -105,6 +112,7 @@ void workers_free(struct workers *workers)
 		return;
 	for (uint32_t i = 0; i < workers->slots.count; i++)
 		worker_release(worker_at(workers, i));
+	preload_free(workers->next_preload);
 	preload_free(workers->preload);
 	ev_timer_stop(workers->loop, &workers->tick);
 	ev_timer_stop(workers->loop, &workers->memory);
@@ -136,9 +144,49 @@ bool workers_ask(struct workers *workers, uint16_t slot, uint32_t life, enum tas
 	return worker->life != life || worker_ask(worker, request, task_id);
 }
 
+/* ---------- the preloaded processes of a restart ---------- */
+
+static void log_preload(const struct workers *workers, const char *text)
+{
+	const struct log_origin origin = {.pool = workers->config->pool,
+		.slot = -1,
+		.pid = (int)preload_pid(workers->preload)};
+	log_line(LOG_INFO, origin, "%s", text);
+}
+
+static void replace_preload(struct workers *workers)
+{
+	preload_free(workers->preload);
+	workers->preload = workers->next_preload;
+	workers->next_preload = NULL;
+}
+
+/* Without memory for another one it is replaced at once. */
 void workers_renew_preload(struct workers *workers)
 {
-	preload_renew(workers->preload);
+	bool is_kept = workers->config->is_preloaded && preload_can_fork(workers->preload);
+	if (workers->next_preload && !is_kept)
+		replace_preload(workers);
+	if (!workers->next_preload && is_kept)
+		workers->next_preload = new_preload(workers);
+	preload_hold(workers->preload, workers->next_preload);
+	preload_renew(workers->next_preload ? workers->next_preload : workers->preload);
+}
+
+void workers_settle_preload(struct workers *workers, bool are_all_new)
+{
+	if (!workers->next_preload)
+		return;
+	if (are_all_new) {
+		log_preload(workers, "all workers are of the new preloaded process: ending the "
+				     "former one");
+		replace_preload(workers);
+		return;
+	}
+	preload_free(workers->next_preload);
+	workers->next_preload = NULL;
+	preload_hold(workers->preload, false);
+	log_preload(workers, "the former preloaded process goes on forking workers");
 }
 
 pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)
@@ -151,7 +199,7 @@ mtime workers_waited(const struct workers *workers, uint16_t slot, uint32_t life
 {
 	const struct worker *worker = worker_at(workers, slot);
 	if (worker->life == life && worker->process == PROCESS_ASKED)
-		return preload_waited(workers->preload);
+		return preload_waited(worker->request.preload);
 	bool is_there = worker->life == life && worker->process == PROCESS_LIVES;
 	return is_there ? proc_waited(worker->pid) : 0;
 }

@@ -72,8 +72,13 @@ void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_r
  * space for the line, which is logged once in a life. */
 bool workers_ask(
 	struct workers *, uint16_t slot, uint32_t life, enum task_request, uint64_t task_id);
-/* The workers are about to be replaced: replace the preloaded process, if there is one, before. */
+/* The workers are about to be replaced. If there is a preloaded process, all that start from now on
+ * come from another one, which loads the present program. One that has forked workers is kept until
+ * workers_settle_preload: it is ended if all workers are new; or, if the restart was given up, the
+ * other one is, and it forks workers again. It is replaced at once if it cannot fork them any more:
+ * the workers' user or the kind of the program is another one now. */
 void workers_renew_preload(struct workers *);
+void workers_settle_preload(struct workers *, bool are_all_new);
 /* The pid of the process of this life, also after its end; 0: none, or another life has begun. */
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
 /* How long the process of this life waited for a processor since its start (os/proc_waited.h), or

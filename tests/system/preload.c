@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -240,6 +241,82 @@ START_TEST(a_restart_replaces_process_and_workers)
 }
 END_TEST
 
+/* The program of the pool, which a restart reads again. */
+static char *script;
+
+static void write_script(const char *line)
+{
+	scratch_write(script, scratch_text("#!/bin/sh\n%s\n", line));
+	ck_assert_int_eq(chmod(script, 0755), 0);
+}
+
+static const char *good_line(void)
+{
+	return scratch_text("exec %s good", fixture_public_copy("workers/preload_raw"));
+}
+
+/* Of new code whatever fails: the former process forks those that are missing, until other code is
+ * good. */
+START_TEST(a_restart_that_is_given_up_keeps_the_former_process)
+{
+	static const char *const broken[] = {
+		"echo no model >&2; exit 3", "exec sleep 1000", "exec /nowhere/at/all", NULL};
+	bool is_dead = !broken[_i]; /* it forks workers that end at once */
+	script = scratch_path(fixture.folder, "program");
+	write_script(good_line());
+	struct proc *proc =
+		begin(scratch_text("- {name: tested, queue: %s, preload: [%s], workers: 2, "
+				   "limits: {boot: 2s, grace: 100ms}}\n",
+			fixture.queue, script));
+	control_await_figure("workers", "ready", 2);
+	struct facts before = facts_of_next();
+	write_script(
+		is_dead ? scratch_text("exec %s dead", fixture_public_copy("workers/preload_raw"))
+			: broken[_i]);
+	wpool("restart");
+	proc_expect(proc, "restart given up: three new workers in a row did not become ready");
+	proc_expect(proc, "the former preloaded process goes on forking workers");
+	ck_assert_int_eq(kill(before.pid, SIGKILL), 0);
+	proc_expect(proc, "worker died: signal 9");
+	control_await_figure("workers", "ready", 2);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(facts_of_next().loader, before.loader);
+	write_script(good_line());
+	wpool("restart");
+	proc_expect(proc, "restarted: all workers are new");
+	ck_assert_int_ne(facts_of_next().loader, before.loader);
+	proc_expect_gone(before.loader);
+	fixture_stop(proc);
+}
+END_TEST
+
+/* Both processes end with a supervisor that is killed during a restart. */
+START_TEST(nothing_outlives_a_supervisor_that_is_killed_during_a_restart)
+{
+	script = scratch_path(fixture.folder, "program");
+	write_script(good_line());
+	struct proc *proc = begin(scratch_text(
+		"- {name: tested, queue: %s, preload: [%s], workers: 1}\n", fixture.queue, script));
+	struct facts former = facts_of_next();
+	char *file = scratch_path(fixture.folder, "pid");
+	write_script(scratch_text(
+		"echo $$ > %s.part; mv %s.part %s; exec sleep 1000", file, file, file));
+	wpool("restart");
+	int64_t deadline = deadline_in(20000);
+	while (access(file, F_OK) != 0)
+		fixture_poll(deadline, 5, "the new process runs");
+	pid_t pids[] = {former.pid, former.loader, atoi(scratch_read(file, NULL))};
+	if (_i == 0) {
+		proc_signal(proc, SIGKILL);
+		proc_wait(proc);
+	} else {
+		fixture_stop(proc);
+	}
+	for (int i = 0; i < 3; i++)
+		proc_expect_gone(pids[i]);
+}
+END_TEST
+
 START_TEST(a_reload_replaces_it_and_may_change_the_kind)
 {
 	struct proc *proc = serve(1, "workers: 1, env: {PRELOADED_MIB: '1'}");
@@ -353,6 +430,8 @@ int main(void)
 		{a_crashed_worker_is_forked_again, LANGUAGES},
 		{a_killed_process_is_started_again, LANGUAGES},
 		{a_restart_replaces_process_and_workers, LANGUAGES},
+		{a_restart_that_is_given_up_keeps_the_former_process, 4},
+		{nothing_outlives_a_supervisor_that_is_killed_during_a_restart, 2},
 		{a_reload_replaces_it_and_may_change_the_kind, 1},
 		{nothing_outlives_a_killed_supervisor, LANGUAGES},
 		{a_bad_process_is_reported_and_loses_nothing, 7},

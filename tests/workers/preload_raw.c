@@ -25,6 +25,7 @@ struct mode {
 	bool is_last;                 /* ends after its first answer */
 	bool keeps_session;           /* the worker calls no setsid */
 	bool has_twin;                /* a second process holds what the worker has, and waits */
+	bool has_dead_worker;         /* the worker ends as soon as it is one */
 };
 
 static const struct mode modes[] = {
@@ -38,6 +39,7 @@ static const struct mode modes[] = {
 	{.name = "unasked", .greeting = "1"},
 	{.name = "closes", .closes = true},
 	{.name = "twice", .has_twin = true},
+	{.name = "dead", .has_dead_worker = true},
 };
 
 struct request {
@@ -123,6 +125,8 @@ static void fork_worker(const struct mode *mode, struct request *request, int re
 	if (write(report, &pid, sizeof pid) != (ssize_t)sizeof pid)
 		die("write");
 	close(report);
+	if (mode->has_dead_worker)
+		_exit(4);
 	exit(wpool_worker_run(handle, NULL));
 }
 

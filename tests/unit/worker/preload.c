@@ -215,6 +215,14 @@ static pid_t number_behind(struct workers_rig *rig, const char *text)
 	return (pid_t)atol(strstr(workers_rig_log(rig), text) + strlen(text));
 }
 
+static pid_t last_number_behind(struct workers_rig *rig, const char *text)
+{
+	pid_t number = 0;
+	for (const char *at = workers_rig_log(rig); (at = strstr(at, text)); at += strlen(text))
+		number = (pid_t)atol(at + strlen(text));
+	return number;
+}
+
 static size_t count_descriptors(void)
 {
 	size_t count = 0;
@@ -442,6 +450,180 @@ START_TEST(a_worker_may_leave_before_it_is_forked)
 }
 END_TEST
 
+/* ---------- restarts ---------- */
+
+static void expect_ends(struct workers_rig *rig, pid_t pid)
+{
+	while (kill(pid, 0) == 0)
+		workers_rig_turn(rig);
+}
+
+/* One worker of two is ready, and a restart has begun, with a program of this mode. Return the pid
+ * of the process that is to be replaced. */
+static pid_t begin_restart(struct workers_rig *rig, const char *mode)
+{
+	open_rig(rig, PIPE_PATH, "good", 2);
+	workers_request(rig->workers, 0, 1, SLOT_SPAWN);
+	workers_rig_expect(rig, SLOT_READY);
+	rig->command[2] = (char *)mode;
+	workers_renew_preload(rig->workers);
+	return number_behind(rig, "\"pid\":");
+}
+
+static void expect_ready_again(struct workers_rig *rig, uint16_t slot, uint32_t life)
+{
+	workers_request(rig->workers, slot, life, SLOT_QUIT);
+	workers_rig_expect_gone(rig, EXIT_STATUS, 0);
+	workers_request(rig->workers, slot, life + 1, SLOT_SPAWN);
+	workers_rig_expect(rig, SLOT_READY);
+}
+
+START_TEST(the_former_process_ends_when_all_workers_are_new)
+{
+	struct workers_rig rig;
+	pid_t former = begin_restart(&rig, "good");
+	workers_request(rig.workers, 1, 1, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 2);
+	ck_assert_int_eq(kill(former, 0), 0);
+	workers_settle_preload(rig.workers, true);
+	expect_ends(&rig, former);
+	expect_ready_again(&rig, 0, 1);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 2);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* Whatever is wrong with the new one, the former one forks the next worker. */
+START_TEST(the_former_process_forks_again_when_a_restart_is_given_up)
+{
+	static const struct {
+		const char *mode, *words;
+		int error;
+	} cases[] = {{"dies", "no model", ESRCH}, {"exits", "", ESRCH}, {"refuses", "", ECANCELED}};
+	struct workers_rig rig;
+	pid_t former = begin_restart(&rig, cases[_i].mode);
+	for (uint32_t life = 1; life <= 3; life++) {
+		workers_request(rig.workers, 1, life, SLOT_SPAWN);
+		expect_not_forked(&rig, cases[_i].error);
+		ck_assert_str_eq(rig.pool->words, cases[_i].words);
+	}
+	ck_assert_int_eq(kill(former, 0), 0);
+	size_t started = count_logged(&rig, "the preloaded process was started");
+	workers_settle_preload(rig.workers, false);
+	workers_request(rig.workers, 1, 4, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	expect_ready_again(&rig, 0, 1);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), started);
+	ck_assert_int_eq(kill(former, 0), 0);
+	/* Held no more: it is started again, now with the other program. */
+	kill(former, SIGKILL);
+	await_logged(&rig, "ended with signal 9: it is started again");
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* The request that it has fails with it. */
+START_TEST(a_silent_process_ends_when_the_restart_is_given_up)
+{
+	struct workers_rig rig;
+	begin_restart(&rig, "silent");
+	workers_request(rig.workers, 1, 1, SLOT_SPAWN);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 2);
+	pid_t silent = last_number_behind(&rig, "\"pid\":");
+	ck_assert_int_eq(kill(silent, 0), 0);
+	workers_settle_preload(rig.workers, false);
+	expect_not_forked(&rig, ECANCELED);
+	expect_ends(&rig, silent);
+	workers_request(rig.workers, 1, 2, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* A second restart replaces the process of the first. */
+START_TEST(a_second_restart_keeps_the_former_process)
+{
+	struct workers_rig rig;
+	pid_t former = begin_restart(&rig, "exits");
+	workers_request(rig.workers, 1, 1, SLOT_SPAWN);
+	expect_not_forked(&rig, ESRCH);
+	rig.command[2] = (char *)"good";
+	workers_renew_preload(rig.workers);
+	workers_request(rig.workers, 1, 2, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 3);
+	ck_assert_int_eq(kill(former, 0), 0);
+	workers_settle_preload(rig.workers, true);
+	expect_ends(&rig, former);
+	workers_settle_preload(rig.workers, true); /* there is nothing to do */
+	expect_ready_again(&rig, 1, 2);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 3);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* It would load what the restart is about. */
+START_TEST(a_former_process_that_ends_is_not_started_again)
+{
+	struct workers_rig rig;
+	pid_t former = begin_restart(&rig, "good");
+	kill(former, SIGKILL);
+	await_logged(&rig, "ended with signal 9: the restart goes on without it");
+	workers_request(rig.workers, 1, 1, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 2);
+	if (_i == 0) {
+		workers_settle_preload(rig.workers, false);
+	} else { /* the other one is the former one of the next restart */
+		workers_renew_preload(rig.workers);
+		workers_settle_preload(rig.workers, true);
+	}
+	workers_request(rig.workers, 1, 1, SLOT_QUIT);
+	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
+	workers_request(rig.workers, 1, 2, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 3);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* Workers of another user cannot be forked by it. */
+START_TEST(a_process_of_another_user_is_not_kept)
+{
+	static const struct rights other = {.is_other = true, .uid = 65533, .gid = 65533};
+	struct workers_rig rig;
+	pid_t former = begin_restart(&rig, "good");
+	workers_settle_preload(rig.workers, false);
+	rig.config.rights = &other;
+	workers_renew_preload(rig.workers);
+	expect_ends(&rig, former);
+	rig.config.rights = NULL;
+	workers_request(rig.workers, 1, 1, SLOT_SPAWN);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* The program never loaded: there is nothing to keep. */
+START_TEST(a_process_that_forked_no_worker_is_not_kept)
+{
+	struct workers_rig rig;
+	start(&rig, "silent", 2);
+	pid_t silent = number_behind(&rig, "\"pid\":");
+	rig.command[2] = (char *)"good";
+	workers_renew_preload(rig.workers);
+	/* The request that it had fails, and the other one goes on; in either order. */
+	enum event_kind kinds[] = {rig.pool->events[workers_rig_next(&rig)].kind,
+		rig.pool->events[workers_rig_next(&rig)].kind};
+	ck_assert((kinds[0] == SLOT_GONE && kinds[1] == SLOT_READY) ||
+		  (kinds[0] == SLOT_READY && kinds[1] == SLOT_GONE));
+	expect_ends(&rig, silent);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 2);
+	workers_rig_close(&rig);
+}
+END_TEST
+
 /* Workers that it has forked live on. */
 START_TEST(renewal_replaces_the_process_only)
 {
@@ -524,12 +706,18 @@ static Suite *suite(void)
 	tcase_add_loop_test(loops, bad_answers_fail_the_start, 0, 10);
 	tcase_add_loop_test(loops, one_that_hangs_is_killed_and_replaced, 0, 2);
 	tcase_add_loop_test(loops, a_worker_may_leave_before_it_is_forked, 0, 2);
+	tcase_add_loop_test(loops, the_former_process_forks_again_when_a_restart_is_given_up, 0, 3);
+	tcase_add_loop_test(loops, a_former_process_that_ends_is_not_started_again, 0, 2);
 	suite_add_tcase(s, loops);
 	UNIT_CASE(s, "one", a_killed_worker_is_forked_again, a_missing_program_fails_all,
 		one_that_ends_after_a_fork_is_replaced, the_answer_before_its_end_counts,
 		a_process_that_is_no_worker_is_killed, a_worker_is_adopted_from_the_strays,
 		renewal_replaces_the_process_only, a_pool_may_change_to_a_command_and_back,
 		those_that_wait_fail_when_a_command_comes,
+		the_former_process_ends_when_all_workers_are_new,
+		a_silent_process_ends_when_the_restart_is_given_up,
+		a_second_restart_keeps_the_former_process, a_process_of_another_user_is_not_kept,
+		a_process_that_forked_no_worker_is_not_kept,
 		the_last_line_is_of_the_process_that_failed);
 	return s;
 }
