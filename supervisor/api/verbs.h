@@ -20,6 +20,7 @@ struct api_verb {
 	const char *help;     /* lines of `wpool NAME --help` */
 	const char *effect;   /* its cell in docs/control.md */
 	const char *done;     /* printed after the pool's name when it has begun */
+	const char *wait;     /* what ?wait=true and --wait wait for: "until ..."; NULL: nothing */
 	bool takes_all;       /* may be used without a pool: then it is for all */
 	bool takes_workers;   /* needs a number of workers: "8", "2..32" or "auto" */
 	bool takes_task;      /* needs the id of a task: a number from 1 */

@@ -183,6 +183,8 @@ int verb_main(int argc, char **argv)
 
 	if (verb->takes_slot)
 		return verb_kill_main(verb, argc, argv);
+	if (verb->wait)
+		return verb_restart_main(verb, argc, argv);
 	exit_code = api_command_read(&command.q, argc, argv);
 
 	if (exit_code < 0)

@@ -29,5 +29,7 @@ int verb_check_task(const struct api_command *, const char *task);
 int verb_print(const struct api_command *, const json_t *answer);
 /* The verb that takes a slot. */
 int verb_kill_main(const struct api_verb *, int argc, char **argv);
+/* The verb that can be waited for. */
+int verb_restart_main(const struct api_verb *, int argc, char **argv);
 
 #endif

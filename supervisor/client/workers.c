@@ -9,7 +9,9 @@ static const char help[] =
 	"delivery tag, with the time since it began, and what it last reported (status -1). OPEN is\n"
 	"how many tasks it has begun.\n"
 	"CPU is the share of one processor over the life of the process. For a slot whose last\n"
-	"processes failed, TASK shows how the last one ended.\n";
+	"processes failed, TASK shows how the last one ended. A line without SLOT is no worker, but\n"
+	"the process that forks those of a pool with preload: preloading, preloaded, or, while a\n"
+	"restart replaces it, former preloaded.\n";
 
 static const struct json_column columns[] = {
 	{{.title = "POOL"}, JSON_TEXT, "pool", NULL},
@@ -28,10 +30,36 @@ static const struct json_column columns[] = {
 	{{.title = "PROGRESS"}, JSON_PROGRESS, NULL, NULL},
 };
 
+/* Move the preloaded processes of this pool to the rows; NULL: of all pools. */
+static void move_preloaded(json_t *rows, json_t *preloaded, const json_t *pool)
+{
+	for (size_t i = 0; i < json_array_size(preloaded);) {
+		json_t *process = json_array_get(preloaded, i);
+		if (!pool || json_equal(json_object_get(process, "pool"), pool)) {
+			json_array_append(rows, process);
+			json_array_remove(preloaded, i);
+		} else {
+			i++;
+		}
+	}
+}
+
+/* The preloaded processes of a pool come before its workers. */
 static int print_workers(const struct api_command *q, const json_t *answer)
 {
-	return json_table_print(q->command, json_object_get(answer, "workers"), columns,
-		sizeof columns / sizeof *columns);
+	json_t *preloaded = json_object_get(answer, "preloaded"), *rows = json_array(), *worker;
+	int exit_code;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "workers"), i, worker)
+	{
+		move_preloaded(rows, preloaded, json_object_get(worker, "pool"));
+		json_array_append(rows, worker);
+	}
+	move_preloaded(rows, preloaded, NULL);
+	exit_code = json_table_print(q->command, rows, columns, sizeof columns / sizeof *columns);
+	json_decref(rows);
+	return exit_code;
 }
 
 int workers_main(int argc, char **argv)

@@ -204,7 +204,7 @@ static bool on_next(void *ctx, struct buf *out)
 	if (!list->has_begun) {
 		buf_append_byte(out, '{');
 		if (list->first) {
-			buf_append_text(out, TEXT("\"status\":"));
+			buf_printf(out, "\"%s\":", list->first_name);
 			json_append(out, list->first);
 			buf_append_text(out, TEXT(",\n"));
 			list->first = NULL;
@@ -227,7 +227,16 @@ static void on_end(void *ctx)
 	free(list);
 }
 
+static bool has_to_wait(void *ctx)
+{
+	const struct control_list *list = ctx;
+
+	return !list->has_begun && list->waits(list);
+}
+
 static const struct http_pieces pieces = {.next = on_next, .end = on_end};
+static const struct http_pieces later_pieces = {
+	.next = on_next, .end = on_end, .waits = has_to_wait};
 
 bool control_list_wants(const struct control_list *list, const struct pool_runtime *runtime)
 {
@@ -255,7 +264,8 @@ void control_answer_list(const struct supervisor_view *view, const struct http_r
 	*copy = list;
 	copy->view = view;
 	copy->is_operator = request->is_operator;
-	http_answer_in_pieces(request, CONTROL_JSON_TYPE, &pieces, copy);
+	http_answer_in_pieces(
+		request, CONTROL_JSON_TYPE, list.waits ? &later_pieces : &pieces, copy);
 }
 
 void control_answer_list_of_query(const struct supervisor_view *view,

@@ -66,15 +66,19 @@ struct control_list {
 	const char *name; /* static */
 	/* Append the next member, or none, and advance; false: no more members. */
 	bool (*append_next)(struct control_list *, struct buf *out);
-	json_t *first;    /* owned: a member "status" before the list; NULL: none */
-	uint32_t only;    /* serial of a pool runtime; 0: all */
-	bool is_operator; /* the client may see texts of messages */
-	size_t place;     /* position: of the pool, and in it */
+	/* True: the answer waits, and the list is not begun; NULL: it does not */
+	bool (*waits)(const struct control_list *);
+	json_t *first;          /* owned: a member before the list; NULL: none */
+	const char *first_name; /* static */
+	uint32_t only;          /* serial of a pool runtime; 0: all */
+	bool is_operator;       /* the client may see texts of messages */
+	size_t place;           /* position: of the pool, and in it */
 	uint16_t slot;
 	bool has_begun, has_members, has_ended;
 };
 
-/* Answer with the list. list: name, append_next, first and only are set; copied. */
+/* Answer with the list. list: name, append_next, waits, first, first_name and only are set; copied.
+ */
 void control_answer_list(
 	const struct supervisor_view *, const struct http_request *, struct control_list list);
 /* The same; ?pool=NAME in the query sets only. */

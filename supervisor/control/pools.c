@@ -42,6 +42,19 @@ static json_t *json_of_death(const struct last_death *death, bool is_operator)
 		json_of_worker_text(death->stderr_line, is_operator));
 }
 
+/* null: the last restart was not given up */
+static json_t *json_of_failed_restart(const struct pool_runtime *runtime, bool is_operator)
+{
+	const struct failed_restart *restart = &runtime->report.statistics.failed_restart;
+	char why[RESTART_TEXT_SIZE];
+
+	if (!restart->why)
+		return json_null();
+	restart_text(restart, runtime->report.command, is_operator, why);
+	return json_pack("{s:o, s:o}", "why", json_text(text_from(why)), "age_s",
+		control_json_since(restart->at));
+}
+
 /* A standby knows of the holder only what it has seen itself. The name comes from a message, so
  * only operators get it. */
 static json_t *json_of_token(const struct pool_runtime *runtime, bool is_operator)
@@ -102,7 +115,7 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 	if (!list->is_operator)
 		health_hide_details(&health);
 	json_t *pool = json_pack(
-		"{s:o, s:I, s:o, s:o, s:s, s:s, s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
+		"{s:o, s:I, s:o, s:o, s:s, s:s, s:o, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "name",
 		json_text(text_from(config->name)), "serial", (json_int_t)runtime->serial, "queue",
 		json_text(text_from(config->queue)), "dead_letter_queue",
 		dead_letter.len > 0 ? json_text(dead_letter) : json_null(), "queue_type",
@@ -113,7 +126,8 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 		control_json_link(consume_link_facts(runtime->consume_link), list->is_operator),
 		"reasons", control_json_add_causes(json_array(), &health, health.causes, false),
 		"warnings", control_json_add_causes(json_array(), &health, health.warnings, false),
-		"last_death", json_of_death(&p.statistics->last_death, list->is_operator));
+		"last_death", json_of_death(&p.statistics->last_death, list->is_operator),
+		"restart_given_up", json_of_failed_restart(runtime, list->is_operator));
 
 	if (pool && figures_set_members(&p, pool) && set_session_members(list, runtime, pool) &&
 		set_throttle_members(&p, pool) &&
@@ -142,13 +156,16 @@ void control_answer_pools(const struct supervisor_view *view, const struct http_
 	control_answer_list_of_query(view, request,
 		(struct control_list){.name = "pools",
 			.append_next = append_next,
-			.first = has_status ? control_json_status(view, request->is_operator)
-					    : NULL});
+			.first =
+				has_status ? control_json_status(view, request->is_operator) : NULL,
+			.first_name = "status"});
 }
 
-void control_answer_pools_only(
-	const struct supervisor_view *view, const struct http_request *request, uint32_t only)
+void control_answer_pools_only(const struct supervisor_view *view,
+	const struct http_request *request, uint32_t only,
+	bool (*waits)(const struct control_list *))
 {
 	control_answer_list(view, request,
-		(struct control_list){.name = "pools", .append_next = append_next, .only = only});
+		(struct control_list){
+			.name = "pools", .append_next = append_next, .waits = waits, .only = only});
 }

@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+struct control_list;
+
 void control_answer(
 	const struct supervisor_view *, const struct access_token *, const struct http_request *);
 
@@ -16,8 +18,8 @@ void control_answer_metrics(const struct supervisor_view *, const struct http_re
 void control_answer_status(const struct supervisor_view *, const struct http_request *);
 void control_answer_pools(const struct supervisor_view *, const struct http_request *);
 /* only: the serial of one; 0: all. */
-void control_answer_pools_only(
-	const struct supervisor_view *, const struct http_request *, uint32_t only);
+void control_answer_pools_only(const struct supervisor_view *, const struct http_request *,
+	uint32_t only, bool (*waits)(const struct control_list *));
 void control_answer_workers(const struct supervisor_view *, const struct http_request *);
 void control_answer_history(const struct supervisor_view *, const struct http_request *);
 void control_answer_reload(const struct supervisor_view *, const struct http_request *);

@@ -160,6 +160,36 @@ static bool find_worker(
 	return false;
 }
 
+/* Of the workers that are replaced: a pool that ends, or that another one replaces, does not do it
+ * any more. */
+static bool is_restarting(const struct control_list *list)
+{
+	const struct supervisor_view *view = list->view;
+	const struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));)
+		if (control_list_wants(list, runtime) && !pool_runtime_is_retiring(runtime) &&
+			pool_facts(runtime->pool).is_rolling)
+			return *view->phase == SERVING;
+	return false;
+}
+
+/* False: it was refused. */
+static bool read_wait(
+	const struct http_request *request, const struct api_verb *verb, bool *ret_waits)
+{
+	if (!verb->wait) {
+		*ret_waits = false;
+		return true;
+	}
+	if (!control_read_bool(request, "wait", ret_waits))
+		return false;
+	if (!*ret_waits || http_waiting_answers(request) < CONTROL_WAITERS)
+		return true;
+	control_refuse(request, 503, CONTROL_CROWDED, NULL);
+	return false;
+}
+
 /* The answer has the pools as GET /v1/pools has them. */
 void control_answer_verb(const struct supervisor_view *view, const struct http_request *request)
 {
@@ -167,8 +197,9 @@ void control_answer_verb(const struct supervisor_view *view, const struct http_r
 	struct asked asked = {.request = request};
 	struct pool_runtime *only;
 	const char *refusal;
+	bool waits;
 
-	if (!control_find_pool(view, request, &only) ||
+	if (!control_find_pool(view, request, &only) || !read_wait(request, verb, &waits) ||
 		(verb->takes_task && !find_task(view, &asked, &only)))
 		return;
 	if (verb->takes_slot && !find_worker(view, &asked, &only))
@@ -177,5 +208,6 @@ void control_answer_verb(const struct supervisor_view *view, const struct http_r
 	if (refusal)
 		control_refuse(request, 409, refusal, NULL);
 	else
-		control_answer_pools_only(view, request, only ? only->serial : 0);
+		control_answer_pools_only(
+			view, request, only ? only->serial : 0, waits ? is_restarting : NULL);
 }

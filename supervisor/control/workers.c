@@ -1,4 +1,5 @@
-/* GET /v1/workers: each slot, its process, and the oldest task that it works on. */
+/* GET /v1/workers: each slot, its process, and the oldest task that it works on; and the preloaded
+ * processes. */
 #include "base/utf8.h"
 #include "control/answer.h"
 #include "control/routes.h"
@@ -119,8 +120,48 @@ static bool append_next(struct control_list *list, struct buf *out)
 	return true;
 }
 
+static bool add_preloads(json_t *array, const struct pool_runtime *runtime)
+{
+	struct preload_facts facts[WORKERS_PRELOADS];
+	unsigned count = workers_preloads(runtime->workers, facts);
+
+	for (unsigned i = 0; i < count; i++)
+		if (json_array_append_new(
+			    array, json_pack("{s:o, s:s, s:o}", "pool",
+					   json_text(text_from(runtime->config.name)), "state",
+					   facts[i].is_former    ? "former preloaded"
+					   : facts[i].is_loading ? "preloading"
+								 : "preloaded",
+					   "process", json_of_process(facts[i].pid))) != 0)
+			return false;
+	return true;
+}
+
+/* NULL: out of memory. */
+static json_t *json_of_preloads(const struct supervisor_view *view, const struct control_list *list)
+{
+	const struct pool_runtime *runtime;
+	json_t *array = json_array();
+	bool is_whole = array;
+
+	for (size_t i = 0; is_whole && (runtime = pool_set_next(view->pool_set, &i));)
+		is_whole = !control_list_wants(list, runtime) || add_preloads(array, runtime);
+	if (is_whole)
+		return array;
+	json_decref(array);
+	return NULL;
+}
+
 void control_answer_workers(const struct supervisor_view *view, const struct http_request *request)
 {
-	control_answer_list_of_query(view, request,
-		(struct control_list){.name = "workers", .append_next = append_next});
+	struct control_list list = {
+		.name = "workers", .append_next = append_next, .first_name = "preloaded"};
+
+	if (!control_find_pool_of_query(view, request, &list.only))
+		return;
+	list.first = json_of_preloads(view, &list);
+	if (list.first)
+		control_answer_list(view, request, list);
+	else
+		control_refuse_memory(request);
 }

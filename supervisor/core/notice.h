@@ -59,7 +59,8 @@
 	X(NOTICE_GROWTH_REFUSED)  /* there is no memory for number workers */                      \
 	X(NOTICE_ROLL_BEGINS)     /* number workers are replaced, one by one */                    \
 	X(NOTICE_ROLL_ENDS)       /* all were replaced */                                          \
-	X(NOTICE_ROLL_STOPS)      /* what: why; the workers that exist stay */                     \
+	X(NOTICE_ROLL_STOPS)      /* what: why; the last of number new workers that failed died    \
+				     last; the workers that exist stay */                          \
 	X(NOTICE_COMMAND_REFUSED) /* what: why */                                                  \
 	X(NOTICE_DRAINED)         /* the pool is quiet */
 

@@ -198,6 +198,7 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		.unbound = refused_text(consumer_refused_binding(runtime->consumer)),
 		.unbound_kind = consumer_refused_binding(runtime->consumer)->kind,
 		.statistics = &runtime->report.statistics,
+		.program = runtime->report.command,
 		.suspects = facts.suspects,
 		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
 			&runtime->report.statistics.last_death, counts.next_start,
@@ -210,6 +211,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.warnings |= bit(HEALTH_NO_PUBLISHES);
 	if (runtime->report.statistics.failure_share.is_high)
 		health.warnings |= bit(HEALTH_FAILURES);
+	if (runtime->report.statistics.failed_restart.why)
+		health.warnings |= bit(HEALTH_RESTART_GIVEN_UP);
 	if (pool_runtime_queue_durability(runtime) == QUEUE_TRANSIENT)
 		health.warnings |= bit(HEALTH_TRANSIENT);
 	if (health.difference)
@@ -279,6 +282,7 @@ void health_hide_details(struct health *health)
 	health->publish_refusal = health->publish_refusal_kind;
 	health->difference = health->difference_kind;
 	health->unbound = health->unbound_kind;
+	health->is_without_stderr = true;
 }
 
 bool health_has(unsigned set, enum health_cause cause)
@@ -421,6 +425,16 @@ static void append_throttle_sentence(
 		append_throttled(out, health);
 }
 
+static void append_failed_restart(struct buf *out, const struct health *health)
+{
+	const struct failed_restart *restart = &health->statistics->failed_restart;
+	char why[RESTART_TEXT_SIZE], span[SPAN_TEXT_SIZE];
+
+	buf_printf(out, "its last restart was given up %s ago: %s; former workers stay",
+		span_text(clock_now() - restart->at, span),
+		restart_text(restart, health->program, !health->is_without_stderr, why));
+}
+
 static void append_failures(struct buf *out, const struct statistics *statistics)
 {
 	const struct failure_share *share = &statistics->failure_share;
@@ -539,10 +553,8 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 {
 	switch (cause) {
 	case HEALTH_DRAINING:
-		buf_append_text(out, TEXT("draining"));
-		break;
 	case HEALTH_STOPPING:
-		buf_append_text(out, TEXT("stopping"));
+		buf_append_text(out, text_from(health_cause_name(cause)));
 		break;
 	case HEALTH_NO_CONSUMING:
 		append_connection(out, "consuming", health->consume_failure);
@@ -586,14 +598,16 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 			health->queue);
 		break;
 	case HEALTH_DIFFERS:
-		buf_append_text(out, text_from(health->difference));
-		break;
 	case HEALTH_UNBOUND:
-		buf_append_text(out, text_from(health->unbound));
+		buf_append_text(out,
+			text_from(cause == HEALTH_DIFFERS ? health->difference : health->unbound));
 		break;
 	case HEALTH_NO_LEADER:
 	case HEALTH_THROTTLED:
 		append_throttle_sentence(out, health, cause);
+		break;
+	case HEALTH_RESTART_GIVEN_UP:
+		append_failed_restart(out, health);
 		break;
 	case HEALTH_FAILURES:
 		append_failures(out, health->statistics);

@@ -43,6 +43,8 @@
 	X(HEALTH_NOT_SINGLE, "not-single")                                                         \
 	/* a throttle has held back tasks of a pool for a minute */                                \
 	X(HEALTH_THROTTLED, "throttled")                                                           \
+	/* the last restart of a pool was given up */                                              \
+	X(HEALTH_RESTART_GIVEN_UP, "restart-given-up")                                             \
 	X(HEALTH_FAILURES, "failures")   /* most of the latest attempts of a pool failed */        \
 	X(HEALTH_TRANSIENT, "transient") /* the queue of a pool is not durable */                  \
 	/* the queue of a pool exists with other arguments than queue_arguments */                 \
@@ -72,6 +74,8 @@ struct health {
 	const char *difference, *difference_kind; /* of the queue; NULL: none is known */
 	const char *unbound, *unbound_kind;       /* why a binding is missing; NULL: none is */
 	const struct statistics *statistics;      /* of the pool */
+	const char *program;                      /* of its workers */
+	bool is_without_stderr;                   /* texts of workers are left out */
 	unsigned suspects;                        /* tasks that wait to run alone */
 	unsigned dead_letters;                    /* messages in dead_letter_queue */
 	const char *dead_letter_queue;
@@ -110,7 +114,8 @@ struct health_walk {
 };
 bool health_next(const struct supervisor_view *, struct health_walk *);
 
-/* Leave of each failure only its kind, for readers who need not be our own user. */
+/* Leave of each failure only its kind, and no text of workers, for readers who need not be our own
+ * user. */
 void health_hide_details(struct health *);
 bool health_is_ready(const struct supervisor_view *);
 bool health_has(unsigned set, enum health_cause);

@@ -20,6 +20,26 @@ static void record_death(struct statistics *statistics, const struct notice *not
 	utf8_copy_escaped(death->stderr_line, sizeof death->stderr_line, line);
 }
 
+static void record_end(struct statistics *statistics, const struct notice *notice)
+{
+	if (notice->kind == NOTICE_WORKER_DIED)
+		record_death(statistics, notice);
+	statistics->suspects += notice->are_suspects ? notice->open : 0;
+}
+
+static void record_restart(struct statistics *statistics, const struct notice *notice)
+{
+	struct failed_restart *restart = &statistics->failed_restart;
+
+	*restart = (struct failed_restart){.why = NULL};
+	if (notice->kind == NOTICE_ROLL_ENDS)
+		return;
+	restart->why = notice->what;
+	restart->at = clock_now();
+	if (notice->number > 0)
+		restart->last = statistics->last_death;
+}
+
 /* Whether a worker could do the task. A rejection counts as a failure, too: one that rejects
  * everything does no work. */
 static void judge_attempt(struct statistics *statistics, const struct notice *notice)
@@ -70,11 +90,12 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 		statistics->recycled[notice->recycled]++;
 		break;
 	case NOTICE_WORKER_DIED:
-		record_death(statistics, notice);
-		statistics->suspects += notice->are_suspects ? notice->open : 0;
-		break;
 	case NOTICE_WORKER_LEFT:
-		statistics->suspects += notice->are_suspects ? notice->open : 0;
+		record_end(statistics, notice);
+		break;
+	case NOTICE_ROLL_ENDS:
+	case NOTICE_ROLL_STOPS:
+		record_restart(statistics, notice);
 		break;
 	case NOTICE_TASK_PROGRESS:
 	case NOTICE_TASK_ACCEPTED:
@@ -112,8 +133,6 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_SHRUNK:
 	case NOTICE_GROWTH_REFUSED:
 	case NOTICE_ROLL_BEGINS:
-	case NOTICE_ROLL_ENDS:
-	case NOTICE_ROLL_STOPS:
 	case NOTICE_COMMAND_REFUSED:
 	case NOTICE_DRAINED:
 		break;

@@ -21,6 +21,13 @@ struct last_death {
 	char detail[FAULT_DETAIL_SIZE];     /* what it sent against the protocol; the same */
 };
 
+/* A restart that was given up. */
+struct failed_restart {
+	const char *why; /* static; NULL: there is none */
+	mtime at;
+	struct last_death last; /* of its workers; EXIT_NONE: none failed */
+};
+
 struct statistics {
 	uint64_t counts[STATISTICS_KINDS]; /* notices */
 	uint64_t retried[REASON_COUNT]; /* the counts of retried, given up and dropped, by reason */
@@ -31,6 +38,7 @@ struct statistics {
 	uint64_t held_up;  /* tasks that waited in a pipe behind one that took too long */
 	uint64_t suspects; /* tasks that were open in a worker that ended for an unknown one */
 	struct last_death last_death;
+	struct failed_restart failed_restart; /* until another restart succeeds */
 	struct failure_share failure_share;
 	enum reason last_failure; /* of an attempt; valid if there was one */
 	mtime failed_at;

@@ -177,13 +177,17 @@ static uid_t user_of_workers(const struct preload *preload)
 }
 
 /* NULL: the process is a child of ours that no other part knows, of the pool's user. */
-static const char *why_not_ours(struct preload *preload, pid_t pid)
+static const char *why_not_ours(struct preload *preload, pid_t pid, int *ret_error)
 {
 	struct proc_stat stat;
 	uid_t user;
-	if (!proc_stat_read(pid, &stat) || stat.parent != getpid())
-		return "it has ended, or is no child of wpool: a worker is forked by a process that "
-		       "was forked for it and has ended";
+	*ret_error = ECHILD;
+	if (!proc_stat_read(pid, &stat))
+		return "it has ended";
+	*ret_error = EPROTO;
+	if (stat.parent != getpid())
+		return "it is no child of wpool: a worker is forked by a process that was forked "
+		       "for it and has ended";
 	if (!proc_stat_real_user(pid, &user) || user != user_of_workers(preload))
 		return "it has another user";
 	strays_adopt(preload->launch.strays, pid);
@@ -201,8 +205,8 @@ static void log_first_fork(struct preload *preload)
 
 static void handle_pid(struct preload *preload, pid_t pid)
 {
-	static const struct exit_info failure = {EXIT_NOT_STARTED, EPROTO, "preload"};
-	const char *reason = why_not_ours(preload, pid);
+	struct exit_info failure = {EXIT_NOT_STARTED, EPROTO, "preload"};
+	const char *reason = why_not_ours(preload, pid, &failure.number);
 	if (!reason && getsid(pid) != pid) {
 		reason = "it does not lead a session";
 		spawn_signal(pid, SIGKILL); /* no process of another user, nor a worker */
@@ -523,9 +527,9 @@ void preload_hold(struct preload *preload, bool is_held)
 	preload->is_held = is_held;
 }
 
-pid_t preload_pid(const struct preload *preload)
+struct preload_facts preload_facts(const struct preload *preload)
 {
-	return preload->pid;
+	return (struct preload_facts){preload->pid, !preload->has_forked, preload->is_held};
 }
 
 mtime preload_waited(const struct preload *preload)

@@ -46,8 +46,7 @@ void preload_renew(struct preload *);
 bool preload_can_fork(const struct preload *);
 /* While it is held, another one is to replace it, and it is not started again when it ends. */
 void preload_hold(struct preload *, bool is_held);
-/* 0: no process runs. */
-pid_t preload_pid(const struct preload *);
+struct preload_facts preload_facts(const struct preload *);
 /* How long the process has waited for a processor (os/proc_waited.h) since it got the request that
  * it has; 0: it has none. */
 mtime preload_waited(const struct preload *);

@@ -150,7 +150,7 @@ static void log_preload(const struct workers *workers, const char *text)
 {
 	const struct log_origin origin = {.pool = workers->config->pool,
 		.slot = -1,
-		.pid = (int)preload_pid(workers->preload)};
+		.pid = (int)preload_facts(workers->preload).pid};
 	log_line(LOG_INFO, origin, "%s", text);
 }
 
@@ -187,6 +187,18 @@ void workers_settle_preload(struct workers *workers, bool are_all_new)
 	workers->next_preload = NULL;
 	preload_hold(workers->preload, false);
 	log_preload(workers, "the former preloaded process goes on forking workers");
+}
+
+unsigned workers_preloads(const struct workers *workers, struct preload_facts ret[WORKERS_PRELOADS])
+{
+	const struct preload *const both[] = {workers->preload, workers->next_preload};
+	unsigned count = 0;
+	for (int i = 0; i < WORKERS_PRELOADS; i++) {
+		struct preload_facts none = {0};
+		ret[count] = both[i] ? preload_facts(both[i]) : none;
+		count += ret[count].pid != 0;
+	}
+	return count;
 }
 
 pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)

@@ -48,6 +48,8 @@ struct workers_config {
 
 struct workers;
 
+#define WORKERS_PRELOADS 2 /* preloaded processes at most */
+
 /* The owner of the workers' pipes; NULL: our user. */
 static inline const struct rights *workers_owner(const struct workers_config *config)
 {
@@ -79,6 +81,13 @@ bool workers_ask(
  * the workers' user or the kind of the program is another one now. */
 void workers_renew_preload(struct workers *);
 void workers_settle_preload(struct workers *, bool are_all_new);
+struct preload_facts {
+	pid_t pid;       /* 0: no process runs */
+	bool is_loading; /* it has forked no worker yet */
+	bool is_former;  /* a restart is to replace it by another one */
+};
+/* The preloaded processes that run; returns their number. */
+unsigned workers_preloads(const struct workers *, struct preload_facts ret[WORKERS_PRELOADS]);
 /* The pid of the process of this life, also after its end; 0: none, or another life has begun. */
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
 /* How long the process of this life waited for a processor since its start (os/proc_waited.h), or

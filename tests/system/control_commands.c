@@ -172,6 +172,9 @@ START_TEST(commands_control_pools)
 	control_expect_text(RUN(0, "restart", pool), "restarting, one by one");
 	proc_expect(serve, "restarted: all workers are new");
 	proc_expect_gone(before);
+	before = fixture_worker_pid();
+	control_expect_text(RUN(0, "restart", pool, "--wait"), ": restarted: all workers are new");
+	proc_expect_gone(before);
 	control_expect_text(RUN(0, "scale", pool, "1"), "1 worker wanted");
 	control_await_figure("workers", "ready", 1);
 	control_await_figure("workers", "leaving", 0);

@@ -223,6 +223,17 @@ static void wpool(const char *verb)
 	ck_assert_int_eq(proc_wait(command), 0);
 }
 
+/* In the API, and as a line of its own. */
+static void expect_preloaded(size_t i, const char *state, pid_t pid)
+{
+	const json_t *process = control_member(control_get_json("/v1/workers"), "preloaded", i);
+	ck_assert_str_eq(control_text(process, "state"), state);
+	ck_assert_int_eq(control_number(process, "process", "pid"), pid);
+	ck_assert_int_gt(control_number(process, "process", "memory_bytes"), 0);
+	control_expect_text(
+		RUN(0, "workers", "tested"), scratch_text(" -  %d  %s ", (int)pid, state));
+}
+
 /* As a whole: what it loads may have changed. No task in hand is interrupted. */
 START_TEST(a_restart_replaces_process_and_workers)
 {
@@ -237,6 +248,7 @@ START_TEST(a_restart_replaces_process_and_workers)
 	} while (after.loader == before.loader);
 	proc_expect_gone(before.loader);
 	control_await_figure("workers", "ready", 2);
+	expect_preloaded(0, "preloaded", after.loader);
 	fixture_stop(proc);
 }
 END_TEST
@@ -255,13 +267,32 @@ static const char *good_line(void)
 	return scratch_text("exec %s good", fixture_public_copy("workers/preload_raw"));
 }
 
+/* As a warning, since the former workers do all tasks. */
+static void expect_given_up(const char *why)
+{
+	control_expect_text(RUN(0, "status"), why);
+	control_expect_text(RUN(0, "pools"), "warning: its last restart was given up");
+	control_expect_text(control_get("/metrics", 200),
+		"wpool_warning{pool=\"tested\",reason=\"restart-given-up\"} 1");
+}
+
 /* Of new code whatever fails: the former process forks those that are missing, until other code is
  * good. */
 START_TEST(a_restart_that_is_given_up_keeps_the_former_process)
 {
-	static const char *const broken[] = {
-		"echo no model >&2; exit 3", "exec sleep 1000", "exec /nowhere/at/all", NULL};
-	bool is_dead = !broken[_i]; /* it forks workers that end at once */
+	static const struct {
+		const char *line, *why;
+	} cases[] = {
+		{"echo no model >&2; exit 3", "ended before it forked it; last stderr line: no "
+					      "model (wpool logs has what \""},
+		{"exec sleep 1000", "the last one: the preloaded process "},
+		{"exec /nowhere/at/all", "ended before it forked it; last stderr line: "},
+		{NULL, " (wpool logs has what \""},
+	};
+	/* The last one forks workers that end at once. */
+	const char *line = cases[_i].line ? cases[_i].line
+					  : scratch_text("exec %s dead",
+						    fixture_public_copy("workers/preload_raw"));
 	script = scratch_path(fixture.folder, "program");
 	write_script(good_line());
 	struct proc *proc =
@@ -270,20 +301,23 @@ START_TEST(a_restart_that_is_given_up_keeps_the_former_process)
 			fixture.queue, script));
 	control_await_figure("workers", "ready", 2);
 	struct facts before = facts_of_next();
-	write_script(
-		is_dead ? scratch_text("exec %s dead", fixture_public_copy("workers/preload_raw"))
-			: broken[_i]);
-	wpool("restart");
+	write_script(line);
+	control_expect_text(RUN(75, "restart", "tested", "--wait"),
+		"tested: restart given up: three new workers in a row did not become ready, the "
+		"last one: ");
 	proc_expect(proc, "restart given up: three new workers in a row did not become ready");
 	proc_expect(proc, "the former preloaded process goes on forking workers");
+	expect_given_up(cases[_i].why);
 	ck_assert_int_eq(kill(before.pid, SIGKILL), 0);
 	proc_expect(proc, "worker died: signal 9");
 	control_await_figure("workers", "ready", 2);
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(facts_of_next().loader, before.loader);
 	write_script(good_line());
-	wpool("restart");
-	proc_expect(proc, "restarted: all workers are new");
+	command_expect_text(
+		RUN(0, "restart", "tested", "--wait"), "tested: restarted: all workers are new");
+	ck_assert(json_is_null(json_object_get(
+		control_member(control_get_json("/v1/pools"), "pools", 0), "restart_given_up")));
 	ck_assert_int_ne(facts_of_next().loader, before.loader);
 	proc_expect_gone(before.loader);
 	fixture_stop(proc);
@@ -306,6 +340,8 @@ START_TEST(nothing_outlives_a_supervisor_that_is_killed_during_a_restart)
 	while (access(file, F_OK) != 0)
 		fixture_poll(deadline, 5, "the new process runs");
 	pid_t pids[] = {former.pid, former.loader, atoi(scratch_read(file, NULL))};
+	expect_preloaded(0, "former preloaded", former.loader);
+	expect_preloaded(1, "preloading", pids[2]);
 	if (_i == 0) {
 		proc_signal(proc, SIGKILL);
 		proc_wait(proc);

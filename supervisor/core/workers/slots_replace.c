@@ -63,24 +63,28 @@ static bool is_old(const struct slots *slots, const struct slot *slot)
 	       (slot->state == LIFE_STARTING || slot->state == LIFE_READY);
 }
 
-/* The worker that was dismissed last stays, if it is still ready. */
-static void stop_roll(struct slots *slots, const char *why)
+/* The worker that was dismissed last stays, if it is still ready. failures: of new workers. */
+static void stop_roll(struct slots *slots, const char *why, uint32_t failures)
 {
 	struct slot *leaver = slots->roll.leaver;
 	slots->roll.state = REPLACE_OFF;
 	if (leaver && slot_is_leaving(leaver) && leaver->state == LIFE_READY)
 		slots_keep(slots, leaver);
 	slots_dismiss_surplus(slots);
-	pool_emit_plain(slots->context, NOTICE_ROLL_STOPS, why);
+	pool_emit(slots->context,
+		(struct notice){
+			.kind = NOTICE_ROLL_STOPS, .slot = -1, .what = why, .number = failures});
 }
 
 static void roll(struct slots *slots)
 {
 	struct survey survey = look(slots, is_old);
 	if (slots->roll.never_ready >= FAILURES_MAX) {
-		stop_roll(slots, "three new workers in a row did not become ready");
+		stop_roll(slots, "three new workers in a row did not become ready",
+			slots->roll.never_ready);
 	} else if (slots->roll.failed_when_ready >= FAILURES_MAX) {
-		stop_roll(slots, "three new workers in a row ended before they answered anything");
+		stop_roll(slots, "three new workers in a row ended before they answered anything",
+			slots->roll.failed_when_ready);
 	} else if (survey.leaving) {
 		return;
 	} else if (survey.outdated && survey.ready > slots->wanted) {
@@ -88,7 +92,7 @@ static void roll(struct slots *slots)
 		slots_dismiss(slots, survey.first);
 	} else if (survey.outdated) {
 		if (slots->kept == slots->wanted && !slots_keep_more(slots, 1, 0))
-			stop_roll(slots, "there is no memory for one worker more");
+			stop_roll(slots, "there is no memory for one worker more", 0);
 	} else if (slots->kept > slots->wanted) { /* the last old one has died meanwhile */
 		slots_dismiss_surplus(slots);
 	} else if (survey.ready == slots->wanted) {

@@ -102,8 +102,7 @@
 	X(NOTICE_ROLL_BEGINS, LOG_INFO,                                                             \
 		"restarting {workers} one by one: a new one is ready before an old one leaves")     \
 	X(NOTICE_ROLL_ENDS, LOG_INFO, "restarted: all workers are new")                             \
-	X(NOTICE_ROLL_STOPS, LOG_WARN,                                                              \
-		"restart given up: {what} (is \"{command}\" right?); the other old workers stay")   \
+	X(NOTICE_ROLL_STOPS, LOG_WARN, "restart given up: {restart}; the other old workers stay")   \
 	X(NOTICE_COMMAND_REFUSED, LOG_WARN, "command refused: {what}")                              \
 	X(NOTICE_DRAINED, LOG_DEBUG, "drained")
 
@@ -501,6 +500,16 @@ static void add_scaling(struct line *line)
 		scaling_text(scaling, why));
 }
 
+/* Of a restart that was given up. */
+static void add_restart(struct line *line)
+{
+	const struct report *report = line->report;
+	char why[RESTART_TEXT_SIZE];
+
+	line_printf(line, "%s",
+		restart_text(&report->statistics.failed_restart, report->command, true, why));
+}
+
 static const struct part {
 	struct text name;
 	void (*add)(struct line *);
@@ -535,6 +544,7 @@ static const struct part {
 	PART(recycled),
 	PART(bounds),
 	PART(scaling),
+	PART(restart),
 #undef PART
 };
 

@@ -104,9 +104,9 @@ void report_notice(struct report *report, const struct notice *notice)
 		level = refusal_level(&notice->delivery->parcel);
 	else if (notice->kind == NOTICE_WORKER_RECYCLED && notice->recycled == RECYCLE_KILL)
 		level = LOG_WARN;
+	statistics_count(&report->statistics, notice); /* first: lines have some of it */
 	if (log_is_on(level, report->pool))
 		log_notice(report, level, notice);
-	statistics_count(&report->statistics, notice);
 	if (report->statistics.failure_share.is_high != had_failed)
 		log_failure_share(report);
 	if (notice->kind == NOTICE_SCALED)

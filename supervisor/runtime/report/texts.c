@@ -1,5 +1,7 @@
 #include "runtime/report/texts.h"
 
+#include "runtime/statistics.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +20,7 @@ static const char *stage_text(const char *stage)
 static const char *preload_text(int error)
 {
 	return error == ESRCH    ? "the preloaded process ended before it forked it"
+	       : error == ECHILD ? "it ended as soon as the preloaded process had forked it"
 	       : error == EPROTO ? "the preloaded process broke the protocol"
 				 : "the preloaded process did not fork it";
 }
@@ -77,5 +80,55 @@ const char *scaling_text(const struct scaling *scaling, char buffer[SCALING_TEXT
 			span_text(scaling->span, span));
 	else
 		snprintf(buffer, SCALING_TEXT_SIZE, "by command");
+	return buffer;
+}
+
+static bool is_stage(const struct exit_info *exit, const char *stage)
+{
+	return exit->kind == EXIT_NOT_STARTED && strcmp(exit->stage, stage) == 0;
+}
+
+/* What to do before the next restart, around the name of the program. */
+struct advice {
+	const char *before, *after;
+};
+
+static struct advice restart_advice(const struct last_death *last)
+{
+	bool is_late = last->why && strcmp(last->why, "boot limit") == 0;
+
+	if (is_stage(&last->exit, "exec"))
+		return (struct advice){"correct the path ", ""};
+	if (is_stage(&last->exit, "interpreter"))
+		return (struct advice){"correct the first line of ", ""};
+	if (is_stage(&last->exit, "preload") && is_late)
+		return (struct advice){"let ", " load within limits.boot, or raise that"};
+	if (is_stage(&last->exit, "preload"))
+		return (struct advice){"wpool logs has what ", " did: correct it"};
+	if (last->exit.kind == EXIT_NOT_STARTED)
+		return (struct advice){"correct what keeps ", " from its start"};
+	if (is_late)
+		return (struct advice){"let ",
+			" open the pipe that its first line of input names, or raise limits.boot"};
+	return (struct advice){"wpool logs has what ", " wrote: correct it"};
+}
+
+const char *restart_text(const struct failed_restart *restart, const char *program, bool with_line,
+	char buffer[RESTART_TEXT_SIZE])
+{
+	const struct last_death *last = &restart->last;
+	const char *line = with_line ? last->stderr_line : "";
+	struct advice advice;
+	char exit[EXIT_TEXT_SIZE];
+
+	if (last->exit.kind == EXIT_NONE) {
+		snprintf(buffer, RESTART_TEXT_SIZE, "%s", restart->why);
+		return buffer;
+	}
+	advice = restart_advice(last);
+	snprintf(buffer, RESTART_TEXT_SIZE,
+		"%s, the last one: %s%s%s (%s\"%s\"%s, then restart again)", restart->why,
+		exit_text(&last->exit, last->why, exit), *line ? "; last stderr line: " : "", line,
+		advice.before, program, advice.after);
 	return buffer;
 }

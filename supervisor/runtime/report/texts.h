@@ -6,10 +6,15 @@
 #include "core/exit.h"
 #include "core/workers/scaling.h"
 
+#include <stdbool.h>
+
+struct failed_restart;
+
 /* Sizes of buffers; each function returns its buffer. */
 #define EXIT_TEXT_SIZE    160
 #define SPAN_TEXT_SIZE    32
 #define SCALING_TEXT_SIZE 80
+#define RESTART_TEXT_SIZE 1024
 
 /* "exit status 3", "signal 11 (Segmentation fault)", "the command cannot be run: No such file or
  * directory". why: wpool ended it, "signal 9 (Killed), ended by wpool: boot limit"; or NULL. */
@@ -18,5 +23,11 @@ const char *exit_text(const struct exit_info *, const char *why, char buffer[EXI
 const char *span_text(mtime span, char buffer[SPAN_TEXT_SIZE]);
 /* Why the number of workers was changed: "no worker was free and 6 tasks waited" */
 const char *scaling_text(const struct scaling *, char buffer[SCALING_TEXT_SIZE]);
+/* Why a restart was given up, what became of its last worker, and what to try: "three new workers
+ * in a row did not become ready, the last one: exit status 3; last stderr line: no model (wpool
+ * logs has what "/srv/mail" wrote: correct it, then restart again)". program: of the workers.
+ * with_line: the line of stderr, which may have parts of a message. */
+const char *restart_text(const struct failed_restart *, const char *program, bool with_line,
+	char buffer[RESTART_TEXT_SIZE]);
 
 #endif

@@ -1,10 +1,11 @@
 /* What stops a rolling restart: new workers that fail, and a lack of memory. */
 #include "unit/support/core/rig.h"
 
-static void expect_stop(struct rig *rig, const char *what)
+static void expect_stop(struct rig *rig, const char *what, uint32_t failures)
 {
 	ck_assert_ptr_nonnull(strstr(rig->told, "ROLL_STOPS"));
 	ck_assert_str_eq(rig->what, what);
+	ck_assert_uint_eq(rig->number, failures);
 	rig_forget(rig);
 	rig_wait(rig, MTIME_MINUTE);
 	rig_expect(rig, "");
@@ -21,7 +22,7 @@ START_TEST(a_command_that_does_not_start_stops_a_restart)
 		rig_fail_start(&rig, 2, life);
 	}
 	rig_expect(&rig, "spawn 2.1, spawn 2.2, spawn 2.3");
-	expect_stop(&rig, "three new workers in a row did not become ready");
+	expect_stop(&rig, "three new workers in a row did not become ready", 3);
 	rig_deliver(&rig, 1, 2);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:1, send 1:2");
@@ -44,7 +45,7 @@ START_TEST(workers_that_die_of_their_first_task_stop_a_restart)
 		ck_assert_ptr_nonnull(strstr(rig.done, "send 2:"));
 		rig_fail_start(&rig, 2, life);
 	}
-	expect_stop(&rig, "three new workers in a row ended before they answered anything");
+	expect_stop(&rig, "three new workers in a row ended before they answered anything", 3);
 	rig_answer(&rig, 0, 200); /* it was to leave for the new one, and has stayed */
 	rig_turn(&rig);
 	ck_assert_ptr_nonnull(strstr(rig.done, "send 0:"));
@@ -113,7 +114,7 @@ START_TEST(a_lack_of_memory_stops_a_restart)
 	rig.slots_max = 2;
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
-	expect_stop(&rig, "there is no memory for one worker more");
+	expect_stop(&rig, "there is no memory for one worker more", 0);
 	rig_end(&rig);
 }
 END_TEST

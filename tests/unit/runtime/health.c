@@ -3,6 +3,7 @@
 #include "os/clock.h"
 #include "unit/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 static const char *text_of_cause(const struct health *health, enum health_cause cause)
@@ -173,6 +174,64 @@ START_TEST(a_pool_that_fails_most_tasks_is_warned_of)
 }
 END_TEST
 
+/* What happened to the last worker, and what to try. */
+START_TEST(a_restart_that_was_given_up_is_explained)
+{
+	static const struct {
+		struct exit_info exit;
+		const char *why, *text;
+	} cases[] = {
+		{{EXIT_NOT_STARTED, ENOENT, "exec"}, NULL,
+			"the command cannot be run: No such file or directory; last stderr line: "
+			"no model (correct the path \"/srv/mail\", then restart again)"},
+		{{EXIT_NOT_STARTED, ENOENT, "interpreter"}, NULL,
+			"the command is there, its interpreter cannot be run: No such file or "
+			"directory; last stderr line: no model (correct the first line of "
+			"\"/srv/mail\", then restart again)"},
+		{{EXIT_NOT_STARTED, ESRCH, "preload"}, NULL,
+			"the preloaded process ended before it forked it; last stderr line: no "
+			"model (wpool logs has what \"/srv/mail\" did: correct it, then restart "
+			"again)"},
+		{{EXIT_NOT_STARTED, ECANCELED, "preload"}, "boot limit",
+			"the preloaded process did not fork it, ended by wpool: boot limit; last "
+			"stderr line: no model (let \"/srv/mail\" load within limits.boot, or "
+			"raise that, then restart again)"},
+		{{EXIT_NOT_STARTED, EACCES, "cwd"}, NULL,
+			"cwd: Permission denied; last stderr line: no model (correct what keeps "
+			"\"/srv/mail\" from its start, then restart again)"},
+		{{EXIT_SIGNAL, 9, NULL}, "boot limit",
+			"signal 9 (Killed), ended by wpool: boot limit; last stderr line: no model "
+			"(let \"/srv/mail\" open the pipe that its first line of input names, or "
+			"raise limits.boot, then restart again)"},
+		{{EXIT_STATUS, 3, NULL}, NULL,
+			"exit status 3; last stderr line: no model (wpool logs has what "
+			"\"/srv/mail\" wrote: correct it, then restart again)"},
+	};
+	struct statistics statistics = {
+		.failed_restart = {.why = "three failed", .at = clock_now() - 5 * MTIME_MINUTE}};
+	struct health health = {.statistics = &statistics, .program = "/srv/mail"};
+	struct last_death *last = &statistics.failed_restart.last;
+
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_RESTART_GIVEN_UP),
+		"its last restart was given up 5 min ago: three failed; former workers stay");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char expected[400];
+		*last = (struct last_death){
+			.exit = cases[i].exit, .why = cases[i].why, .stderr_line = "no model"};
+		snprintf(expected, sizeof expected,
+			"its last restart was given up 5 min ago: three failed, the last one: %s; "
+			"former workers stay",
+			cases[i].text);
+		ck_assert_str_eq(text_of_cause(&health, HEALTH_RESTART_GIVEN_UP), expected);
+	}
+	health_hide_details(&health); /* the line may have parts of a message */
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_RESTART_GIVEN_UP),
+		"its last restart was given up 5 min ago: three failed, the last one: exit status "
+		"3 (wpool logs has what \"/srv/mail\" wrote: correct it, then restart again); "
+		"former workers stay");
+}
+END_TEST
+
 START_TEST(a_crash_loop_is_reported_with_count_and_exit)
 {
 	mtime now = clock_now();
@@ -238,6 +297,7 @@ static Suite *suite(void)
 	UNIT_CASE(s, "sentences", each_cause_has_a_sentence, a_sentence_stays_one_line,
 		a_pool_that_fails_most_tasks_is_warned_of,
 		a_pool_that_waits_to_replace_another_says_so,
+		a_restart_that_was_given_up_is_explained,
 		a_crash_loop_is_reported_with_count_and_exit,
 		the_end_of_the_only_worker_is_reported);
 	return s;

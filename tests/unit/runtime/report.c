@@ -440,7 +440,7 @@ START_TEST(commands_are_logged_for_the_pool)
 			"info  pool restarting 8 workers one by one: "},
 		{{.kind = NOTICE_ROLL_ENDS}, "info  pool restarted: all workers are new\n"},
 		{{.kind = NOTICE_ROLL_STOPS, .what = "it rains"},
-			"warn  pool restart given up: it rains (is \"worker\" right?); "},
+			"warn  pool restart given up: it rains; the other old workers stay\n"},
 		{{.kind = NOTICE_COMMAND_REFUSED, .what = "it rains"},
 			"warn  pool command refused: it rains\n"},
 	};

@@ -99,6 +99,15 @@ static void send_pid(pid_t pid)
 	send_text(digits);
 }
 
+static pid_t pid_of_ended_process(void)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	return pid;
+}
+
 /* Have the supervisor look at its orphans, and wait for SIGUSR1. */
 static void be_looked_at(pid_t worker)
 {
@@ -150,6 +159,8 @@ static int preloaded_run(const char *form, const char *mode)
 			send_pid(getpid());
 		else if (strcmp(mode, "parent") == 0)
 			send_pid(getppid());
+		else if (strcmp(mode, "gone") == 0)
+			send_pid(pid_of_ended_process());
 		else if (strcmp(mode, "digits") == 0)
 			send_text("12x");
 		else if (strcmp(mode, "large") == 0)
@@ -303,7 +314,8 @@ START_TEST(bad_answers_fail_the_start)
 		{"digits", ECANCELED, "the preloaded process cannot fork: 12x", ""},
 		{"large", ECANCELED, "cannot fork: 99999999999999999999", ""},
 		{"self", EPROTO, "which is no worker: wpool knows it already", ""},
-		{"parent", EPROTO, "is no child of wpool", ""},
+		{"parent", EPROTO, "it is no child of wpool", ""},
+		{"gone", ECHILD, "which is no worker: it has ended", ""},
 		{"sessionless", EPROTO, "it does not lead a session", ""},
 	};
 	struct workers_rig rig;
@@ -703,7 +715,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("worker/preload");
 	TCase *loops = tcase_create("loops");
 	tcase_add_loop_test(loops, forked_workers_work_and_quit, 0, 3);
-	tcase_add_loop_test(loops, bad_answers_fail_the_start, 0, 10);
+	tcase_add_loop_test(loops, bad_answers_fail_the_start, 0, 11);
 	tcase_add_loop_test(loops, one_that_hangs_is_killed_and_replaced, 0, 2);
 	tcase_add_loop_test(loops, a_worker_may_leave_before_it_is_forked, 0, 2);
 	tcase_add_loop_test(loops, the_former_process_forks_again_when_a_restart_is_given_up, 0, 3);

@@ -124,8 +124,10 @@ static void rig_on_tell(void *io, const struct notice *notice)
 	rig->duration = notice->duration;
 	if (notice->life > rig->latest_life)
 		rig->latest_life = notice->life;
-	if (notice->what)
+	if (notice->what) {
 		rig->what = notice->what;
+		rig->number = notice->number;
+	}
 	if (notice->output) {
 		rig->status = notice->output->status;
 		snprintf(

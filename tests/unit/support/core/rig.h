@@ -36,6 +36,7 @@ struct rig {
 	mtime duration;       /* of the last notice */
 	uint32_t latest_life; /* the highest in a notice */
 	const char *what;     /* of the last notice with a text */
+	uint32_t number;      /* the same */
 	char detail[160];     /* of the last notice with an output */
 	enum reason reason;   /* of the last notice that had one */
 	int32_t status;       /* of the last notice that had an output */
