@@ -33,21 +33,34 @@ static inline void add_piece(struct state *state, uint64_t piece)
 	state->a ^= piece;
 }
 
+static uint64_t load(const char *bytes)
+{
+	uint64_t piece;
+	memcpy(&piece, bytes, sizeof piece);
+	return le64toh(piece);
+}
+
+/* The bytes at the end that fill no piece: without a copy of them, whose size would be known only
+ * now, so that it went through memory byte by byte. */
+static uint64_t last_piece(struct text text)
+{
+	uint64_t piece = 0;
+	size_t len = text.len % sizeof piece;
+	if (text.len >= sizeof piece)
+		return load(text.ptr + text.len - sizeof piece) >> 8 >> 8 * (7 - len);
+	while (len > 0)
+		piece = piece << 8 | (uint8_t)text.ptr[--len];
+	return piece;
+}
+
 uint64_t keyed_hash(uint64_t secret, struct text text)
 {
 	struct state state = {secret ^ UINT64_C(0x736f6d6570736575),
 		secret ^ UINT64_C(0x646f72616e646f6d), secret ^ UINT64_C(0x6c7967656e657261),
 		secret ^ UINT64_C(0x7465646279746573)};
-	uint64_t piece;
-	size_t at = 0;
-	for (; text.len - at >= sizeof piece; at += sizeof piece) {
-		memcpy(&piece, text.ptr + at, sizeof piece);
-		add_piece(&state, le64toh(piece));
-	}
-	piece = 0;
-	if (at < text.len)
-		memcpy(&piece, text.ptr + at, text.len - at);
-	add_piece(&state, le64toh(piece) | (uint64_t)text.len << 56);
+	for (size_t at = 0; text.len - at >= sizeof(uint64_t); at += sizeof(uint64_t))
+		add_piece(&state, load(text.ptr + at));
+	add_piece(&state, last_piece(text) | (uint64_t)text.len << 56);
 	state.c ^= 0xff;
 	mix(&state);
 	mix(&state);
