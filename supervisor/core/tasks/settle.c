@@ -253,15 +253,20 @@ static struct decision decide(const struct settle_policy *policy, enum outcome o
 }
 
 /* At most once: what would bring an accepted task again gives it up. */
-struct decision settle_decide(const struct settle_policy *policy, enum outcome outcome,
+static struct decision decide_accepted(const struct settle_policy *policy, enum outcome outcome,
 	const struct delivery *delivery, const struct output *output, enum reason reason)
 {
 	struct decision decision = decide(policy, outcome, delivery, output, reason);
-	if (!delivery->is_accepted)
-		return decision;
 	if (decision.verdict == VERDICT_REQUEUE)
 		return settle_give_up(policy, REASON_CRASHED);
 	if (decision.verdict == VERDICT_PUBLISH && decision.parcel == PARCEL_RETRY)
 		return settle_give_up(policy, decision.reason);
 	return decision;
+}
+
+struct decision settle_decide(const struct settle_policy *policy, enum outcome outcome,
+	const struct delivery *delivery, const struct output *output, enum reason reason)
+{
+	return delivery->is_accepted ? decide_accepted(policy, outcome, delivery, output, reason)
+				     : decide(policy, outcome, delivery, output, reason);
 }
