@@ -6,10 +6,13 @@
 #include "client/json_cells.h"
 #include "client/pools.h"
 #include "commands.h"
+#include "config/url/addresses.h"
 #include "tty/console.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 static const char help[] =
 	"Whether a running wpool serve works, and if not, why not; then its pools. A reason is why it\n"
@@ -82,6 +85,24 @@ static void print_unknown(const json_t *pools)
 	}
 }
 
+/* Those that status names connect to the broker themselves. */
+static void print_address_needed(const json_t *status, const json_t *pools)
+{
+	struct text from = json_cell_text(status, "broker_address");
+	const json_t *pool;
+	bool has_dead_letters = false;
+	size_t i;
+
+	json_array_foreach(pools, i, pool) has_dead_letters |=
+		json_integer_value(json_cell_find(pool, "tasks.dead_letters")) > 0;
+	if (!has_dead_letters || strcmp(addresses_source(environ), "default") != 0 ||
+		!(text_is(from, TEXT("environment")) || text_is(from, TEXT("option"))))
+		return;
+	puts("  " FINDING_NOTE
+	     ": wpool dead-letters needs AMQP_URL or --broker here: the supervisor "
+	     "has its broker's address from its own options or environment");
+}
+
 static int exit_code_of(const json_t *status)
 {
 	return json_is_true(json_cell_find(status, "ready")) ? EX_OK : EX_TEMPFAIL;
@@ -104,6 +125,7 @@ static int print_status(const struct api_command *q, const json_t *answer)
 	buf_release(&head);
 	print_findings(status);
 	print_unknown(json_object_get(answer, "pools"));
+	print_address_needed(status, json_object_get(answer, "pools"));
 	putchar('\n');
 	exit_code = pools_print(q->command, json_object_get(answer, "pools"), false);
 	return exit_code == EX_OK ? exit_code_of(status) : exit_code;

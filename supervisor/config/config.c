@@ -258,6 +258,10 @@ static void load_addresses(struct load *load)
 {
 	struct addresses addresses = {0};
 	bool good = false;
+	load->config->hosts_from = load->flags->broker ? "option"
+				   : draft_given(&load->root, "broker.url")
+					   ? "file"
+					   : addresses_source(load->environment);
 	if (load->flags->broker)
 		draft_note(&load->root, settings_find(SETTING_ROOT, "broker.url"),
 			place_typed("--broker"));

@@ -90,6 +90,8 @@ static inline char **config_pool_program(const struct config_pool *pool)
 struct config {
 	struct broker_url *hosts; /* tried in turn; each has its own user, vhost and options */
 	size_t host_count;
+	/* Where they were given: "file", "environment", "option" or, nowhere, "default"; static. */
+	const char *hosts_from;
 	char *password_file; /* as configured; or NULL. The path is in each host */
 	mtime heartbeat;
 	mtime drain; /* the deadline of a graceful stop */

@@ -251,7 +251,8 @@ void warnings_add_sessions(const struct config_source *source, struct problems *
 				"), which forgets idle sessions before",
 				i, session->max_active, session->max_sessions);
 		if (session->max_unacked_age >= CONFIG_ACK_TIMEOUT)
-			problems_add_warning(problems, line_of(source, i, "session.max_unacked_age"),
+			problems_add_warning(problems,
+				line_of(source, i, "session.max_unacked_age"),
 				"pools[%zu].session.max_unacked_age: a broker takes back what is "
 				"not acked for 30min (its consumer_timeout, by default); less is "
 				"needed",
@@ -304,8 +305,8 @@ static void add_long_silences(const struct config *config, struct problems *prob
 }
 
 /* What waits for it stays unacked. */
-static void add_long_throttle(const struct config_source *source, size_t i, const char *name,
-	struct problems *problems)
+static void add_long_throttle(
+	const struct config_source *source, size_t i, const char *name, struct problems *problems)
 {
 	const struct config_pool *pool = &source->config->pools[i];
 	const struct config_throttle *throttle = config_find_throttle(source->config, name);

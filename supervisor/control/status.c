@@ -27,7 +27,7 @@ json_t *control_json_status(const struct supervisor_view *view, bool is_operator
 
 	(void)proc_usage_read(getpid(), &usage);
 	return json_pack("{s:s, s:i, s:I, s:o, s:s, s:b, s:o, s:o, s:I, s:{s:o, s:o, s:b}, "
-			 "s:{s:I, s:o}, s:{s:o, s:o}, s:I, s:s, s:o}",
+			 "s:{s:I, s:o}, s:{s:o, s:o}, s:I, s:s, s:o, s:s}",
 		"version", WPOOL_VERSION, "pid", (int)getpid(), "started_at",
 		(json_int_t)view->started_wall_s, "uptime_s", control_json_since(view->started),
 		"phase", phase_name(*view->phase), "ready", health_is_ready(view), "reasons",
@@ -42,7 +42,8 @@ json_t *control_json_status(const struct supervisor_view *view, bool is_operator
 		control_json_span(view->pulse->longest_computed), "log_lines_lost",
 		(json_int_t)log_lost(), "access", access_name(view, is_operator), "configuration",
 		is_operator && view->configuration ? json_text(text_from(view->configuration))
-						   : json_null());
+						   : json_null(),
+		"broker_address", view->config->hosts_from);
 }
 
 void control_answer_status(const struct supervisor_view *view, const struct http_request *request)

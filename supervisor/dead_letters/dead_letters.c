@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "config/dead_letter.h"
 #include "config/value/quantity.h"
+#include "dead_letters/find_broker.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
 
@@ -44,21 +45,25 @@ static const char help[] =
 	"  --json                 one JSON object\n"
 	"  --broker URL           amqp:// or amqps:// address; several, separated by commas;\n"
 	"                         -: the first line of standard input\n"
+	"  --config FILE          the broker of this configuration, as wpool serve has it\n"
 	"  --wait DURATION        give up after so long without the broker, or without a message\n"
 	"                         that the queue should have; default 10s\n"
 	"  --help                 this text\n"
 	"\n"
-	"Without --broker the address comes from AMQP_URL, or RABBITMQ_HOSTNAME and the others.\n"
-	"With WPOOL_PASSWORD_FILE the password is in that file.\n"
+	"Without --broker and --config the address comes from AMQP_URL, or RABBITMQ_HOSTNAME and\n"
+	"the others; without these from the configuration of the supervisor that wpool status\n"
+	"shows, if it has a file. With WPOOL_PASSWORD_FILE the password is in that file. A\n"
+	"configuration also says where the pool's dead letters are.\n"
 	"An interrupted replay loses nothing: run it again. At worst a message is in its queue\n"
 	"twice. Reading hands every message back, which a quorum queue counts: a dead-letter queue\n"
 	"of your own should have no delivery limit.\n"
 	"Exit status: 0 done, 64 usage, or a message names another queue or with --by-header none,\n"
 	"69 no broker or no queue, 74 output failed, 75 interrupted, connection lost, or not all done,\n"
-	"77 refused, 78 the environment's broker address is wrong.\n";
+	"77 refused, 78 the configuration or the environment's broker address is wrong.\n";
 
 enum flag {
 	BROKER = 256,
+	CONFIG,
 	QUEUE,
 	DEAD_LETTERS,
 	MATCH,
@@ -75,6 +80,7 @@ enum flag {
 
 static const struct option options[] = {
 	{"broker", required_argument, NULL, BROKER},
+	{"config", required_argument, NULL, CONFIG},
 	{"queue", required_argument, NULL, QUEUE},
 	{"dead-letters", required_argument, NULL, DEAD_LETTERS},
 	{"match", required_argument, NULL, MATCH},
@@ -103,7 +109,8 @@ static const struct verb {
 struct command {
 	struct dead_letters what;
 	const struct verb *verb;
-	const char *queue, *dead; /* the options */
+	const char *queue, *dead, *config; /* the options */
+	struct found_broker found;
 	char name[SHORT_STRING_MAX + 1];
 };
 
@@ -140,6 +147,9 @@ static int handle_option(struct command *c, int option)
 	case BROKER:
 		c->what.broker = optarg;
 		return strcmp(optarg, "-") == 0 ? read_broker(c) : -1;
+	case CONFIG:
+		c->config = optarg;
+		return -1;
 	case QUEUE:
 		c->queue = optarg;
 		return -1;
@@ -219,6 +229,8 @@ static int check_options(const struct command *c)
 {
 	const struct replay_request *replay = &c->what.replay;
 	bool is_replay = c->verb->run == dead_letters_replay;
+	if (c->what.broker && c->config)
+		return cli_problem(COMMAND, "--broker and --config exclude each other");
 	if (replay->to.ptr && !is_replay)
 		return cli_problem(COMMAND, "--to goes with replay");
 	if (replay->by_header && !is_replay)
@@ -243,6 +255,24 @@ static int check_options(const struct command *c)
 	return -1;
 }
 
+static int run_verb(struct command *c)
+{
+	int exit_code;
+	if (c->what.broker)
+		return c->verb->run(&c->what);
+	exit_code = find_broker(c->config, c->queue, &c->found);
+	if (buf_len(&c->found.addresses) > 0)
+		c->what.broker = buf_text(&c->found.addresses).ptr;
+	if (exit_code < 0 && !c->dead && c->found.dead_letters) {
+		c->dead = c->found.dead_letters;
+		exit_code = find_queue(c);
+	}
+	if (exit_code < 0)
+		exit_code = c->verb->run(&c->what);
+	found_broker_release(&c->found);
+	return exit_code;
+}
+
 int dead_letters_main(int argc, char **argv)
 {
 	struct command c = {.what = {.limit = UINT64_MAX, .wait = WAIT_DEFAULT}};
@@ -257,5 +287,5 @@ int dead_letters_main(int argc, char **argv)
 		exit_code = check_options(&c);
 	if (c.what.limit <= UINT64_MAX - c.what.skip)
 		c.what.limit += c.what.skip;
-	return exit_code < 0 ? c.verb->run(&c.what) : exit_code;
+	return exit_code < 0 ? run_verb(&c) : exit_code;
 }

@@ -94,7 +94,7 @@ struct health {
 		unsigned failing, wanted; /* workers */
 		unsigned failures;        /* in a row, of the worst one */
 		const struct last_death *last;
-		mtime next_start; /* MTIME_NEVER: none is planned. Also of HEALTH_NO_WORKER */
+		mtime next_start;    /* MTIME_NEVER: none is planned. Also of HEALTH_NO_WORKER */
 		unsigned recovering; /* of those that failed: ready again, and not proven yet */
 	} crash_loop;
 };

@@ -25,7 +25,7 @@ struct supervisor_view {
 	mtime started;
 	uint64_t started_wall_s;   /* seconds since 1970 */
 	const char *configuration; /* the file's path; NULL: there is none */
-	bool is_settled;         /* STOPPED: nothing was cut short */
+	bool is_settled;           /* STOPPED: nothing was cut short */
 	/* Requests: a stop, graceful or at once, which may have begun already; and a reload, whose
 	 * outcome the caller releases. */
 	void (*stop)(void *ctx, bool at_once);

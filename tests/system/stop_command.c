@@ -243,8 +243,8 @@ int main(void)
 {
 	return SYSTEM_RUN("stop_command", {idle_supervisor_is_stopped, 1},
 		{stop_waits_for_the_process, 1}, {process_that_does_not_end_is_reported, 1},
-		{stop_names_the_supervisor, 1}, {next_start_finds_the_socket_free, 1}, {stop_waits_for_started_tasks, 1},
-		{force_ends_the_drain, 1}, {force_needs_no_stop_before, 1},
-		{interrupted_stop_command_leaves_the_drain, 1}, {output_error_ends_the_command, 1},
-		{terminal_shows_tasks_in_hand, 1});
+		{stop_names_the_supervisor, 1}, {next_start_finds_the_socket_free, 1},
+		{stop_waits_for_started_tasks, 1}, {force_ends_the_drain, 1},
+		{force_needs_no_stop_before, 1}, {interrupted_stop_command_leaves_the_drain, 1},
+		{output_error_ends_the_command, 1}, {terminal_shows_tasks_in_hand, 1});
 }

@@ -184,6 +184,13 @@ bool addresses_add_from_environment(
 	return add_parts(addresses, &parts, problems);
 }
 
+const char *addresses_source(char *const *environment)
+{
+	return environment_value(environment, "AMQP_URL") || parts_of(environment).host
+		       ? "environment"
+		       : "default";
+}
+
 /* The path that is meant; owned by the caller. NULL: out of memory, or *ret_is_lost: a relative
  * path without the folder. */
 static char *find_password_file(const char *path, char *const *environment, bool *ret_is_lost)

@@ -26,6 +26,8 @@ bool addresses_add(
 /* Add the addresses of the environment, or the default. */
 bool addresses_add_from_environment(
 	struct addresses *, char *const *environment, struct problems *);
+/* "environment" if it says where the broker is, else "default"; static. */
+const char *addresses_source(char *const *environment);
 /* Move the addresses into hosts and host_count, replacing the old ones; addresses is empty
  * afterwards. */
 void addresses_install(struct addresses *, struct config *);

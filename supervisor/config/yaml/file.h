@@ -26,7 +26,8 @@ enum rc file_add_secrets(
 	const struct tree *root, char *const *environment, char ***names) MUST_CHECK;
 /* Read one member of the list of pools, over the defaults for all of them. */
 void file_read_pool(struct draft *, const struct tree *pool, const struct tree *defaults);
-/* The line of this setting of a pool, or else of the defaults ("limits.hard"); 0: neither has it. */
+/* The line of this setting of a pool, or else of the defaults ("limits.hard"); 0: neither has it.
+ */
 size_t file_line_of(const struct tree *root, size_t pool, const char *key);
 /* Read one member of the list of throttles. */
 void file_read_throttle(struct draft *, const struct tree *throttle);

@@ -270,8 +270,8 @@ START_TEST(type_is_read_from_the_refusal)
 	close_for(types[_i].code, types[_i].reason);
 	ck_assert(!backlog_probe_is_asking_type(&probe));
 	ck_assert_str_eq(queue_type_name(probe.type), types[_i].name);
-	ck_assert_int_eq(probe.durability == QUEUE_DURABILITY_UNKNOWN,
-		probe.type == QUEUE_TYPE_UNKNOWN);
+	ck_assert_int_eq(
+		probe.durability == QUEUE_DURABILITY_UNKNOWN, probe.type == QUEUE_TYPE_UNKNOWN);
 	expect_backlog(now, 5);
 	wait_for(PROBE_FIRST);
 	expect_calls("o");
