@@ -42,6 +42,13 @@ struct place draft_place(const struct draft *draft, const char *key)
 	return given ? *given : draft->place;
 }
 
+struct place draft_line(const struct draft *draft, size_t line)
+{
+	struct place place = place_line(draft->place.name, line);
+	place.is_of_defaults = draft->scope == SETTING_DEFAULTS;
+	return place;
+}
+
 const char *draft_prefix(const struct draft *draft, const char *key)
 {
 	const struct place *given = draft_given(draft, key);

@@ -24,6 +24,8 @@ void draft_init(struct draft *, enum setting_scope, void *base, struct problems 
 const struct place *draft_given(const struct draft *, const char *key);
 /* Where a problem with the setting is reported: its own place, or that of the whole scope. */
 struct place draft_place(const struct draft *, const char *key);
+/* A line of the file that gives these settings. */
+struct place draft_line(const struct draft *, size_t line);
 /* What is before the key in a problem with its value: the prefix, or "defaults." if it was given
  * there, where it is wrong for all pools alike. */
 const char *draft_prefix(const struct draft *, const char *key);

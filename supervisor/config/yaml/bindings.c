@@ -18,14 +18,6 @@ struct binding {
 	bool is_wrong;
 };
 
-static struct place place_of(const struct draft *draft, const struct tree *node)
-{
-	struct place place = place_line(draft->place.name, node->line);
-
-	place.is_of_defaults = draft->scope == SETTING_DEFAULTS;
-	return place;
-}
-
 static void report(struct binding *b, const struct tree *node, const char *format, ...)
 	PRINTF_LIKE(3, 4);
 static void report(struct binding *b, const struct tree *node, const char *format, ...)
@@ -36,7 +28,7 @@ static void report(struct binding *b, const struct tree *node, const char *forma
 	va_start(args, format);
 	vsnprintf(what, sizeof what, format, args);
 	va_end(args);
-	problems_add(b->draft->problems, place_of(b->draft, node), "%sbindings[%zu]%s",
+	problems_add(b->draft->problems, draft_line(b->draft, node->line), "%sbindings[%zu]%s",
 		b->draft->prefix, b->place, what);
 	b->is_wrong = true;
 }
@@ -182,9 +174,9 @@ void bindings_read(struct draft *draft, const struct setting *setting, const str
 	size_t place = 0;
 	bool is_good = true;
 
-	draft_note(draft, setting, place_of(draft, node));
+	draft_note(draft, setting, draft_line(draft, node->line));
 	if (node->kind != TREE_LIST) {
-		draft_wrong(draft, setting, "no list", place_of(draft, node));
+		draft_wrong(draft, setting, "no list", draft_line(draft, node->line));
 		return;
 	}
 	for (const struct tree *member = node->first; member; member = member->next)

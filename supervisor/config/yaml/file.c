@@ -20,13 +20,6 @@ static const char *kind_of(const struct tree *node)
 	return tree_is_nothing(node) ? "empty" : kinds[node->kind];
 }
 
-static struct place place_of(const struct draft *draft, const struct tree *node)
-{
-	struct place place = place_line(draft->place.name, node->line);
-	place.is_of_defaults = draft->scope == SETTING_DEFAULTS;
-	return place;
-}
-
 /* The text before its variables were expanded. */
 static struct text written_of(const struct tree *node)
 {
@@ -50,15 +43,15 @@ static void read_addresses(
 	struct addresses addresses = {0};
 	const struct tree *member = node->kind == TREE_LIST ? node->first : node;
 	bool good = true;
-	draft_note(draft, setting, place_of(draft, node));
+	draft_note(draft, setting, draft_line(draft, node->line));
 	if (node->kind != TREE_TEXT && !is_list_of_texts(node)) {
-		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
+		draft_wrong(draft, setting, kind_of(node), draft_line(draft, node->line));
 		return;
 	}
 	for (; member; member = node->kind == TREE_LIST ? member->next : NULL)
 		good &= !member->bad &&
 			addresses_add(&addresses, text_from(member->text), setting->key,
-				place_of(draft, member), draft->problems);
+				draft_line(draft, member->line), draft->problems);
 	if (good)
 		addresses_install(&addresses, config);
 	addresses_release(&addresses);
@@ -76,8 +69,8 @@ static enum rc append_member(char ***words, const struct tree *member)
 static void report_pair(
 	struct draft *draft, const struct setting *setting, const struct tree *member)
 {
-	draft_note(draft, setting, place_of(draft, member));
-	problems_add(draft->problems, place_of(draft, member),
+	draft_note(draft, setting, draft_line(draft, member->line));
+	problems_add(draft->problems, draft_line(draft, member->line),
 		"%s%s: %s is %s; a text is needed, such as \"\"", draft->prefix, setting->key,
 		keys_is_presentable(member->key) ? member->key : "a member", kind_of(member));
 }
@@ -90,7 +83,7 @@ static void read_words(struct draft *draft, const struct setting *setting, const
 	enum rc rc = RC_OK;
 	for (const struct tree *member = node->first; member && rc == RC_OK; member = member->next)
 		rc = append_member(&words, member);
-	draft_note(draft, setting, place_of(draft, node));
+	draft_note(draft, setting, draft_line(draft, node->line));
 	if (rc == RC_OK) {
 		words_free(*target);
 		*target = words;
@@ -100,7 +93,7 @@ static void read_words(struct draft *draft, const struct setting *setting, const
 	if (rc == RC_MEMORY)
 		draft->problems->memory = true;
 	else if (rc == RC_LIMIT)
-		draft_wrong(draft, setting, "too long", place_of(draft, node));
+		draft_wrong(draft, setting, "too long", draft_line(draft, node->line));
 }
 
 /* Only a map is accepted: a text would be split at blanks, which values may contain. */
@@ -110,7 +103,7 @@ static void read_pairs(struct draft *draft, const struct setting *setting, const
 	while (member && member->kind == TREE_TEXT && !tree_is_nothing(member))
 		member = member->next;
 	if (node->kind != TREE_MAP)
-		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
+		draft_wrong(draft, setting, kind_of(node), draft_line(draft, node->line));
 	else if (!member)
 		read_words(draft, setting, node);
 	else
@@ -135,8 +128,8 @@ static void set_and_release(struct draft *draft, const struct setting *setting,
 	if (value->failed || written->failed)
 		draft->problems->memory = true;
 	else
-		draft_set(
-			draft, setting, buf_text(value), buf_text(written), place_of(draft, node));
+		draft_set(draft, setting, buf_text(value), buf_text(written),
+			draft_line(draft, node->line));
 	buf_release(value);
 	buf_release(written);
 }
@@ -146,7 +139,7 @@ static void read_list(struct draft *draft, const struct setting *setting, const 
 	struct buf value, written;
 	for (const struct tree *member = node->first; member; member = member->next) {
 		if (member->bad) {
-			draft_note(draft, setting, place_of(draft, node));
+			draft_note(draft, setting, draft_line(draft, node->line));
 			return;
 		}
 	}
@@ -172,7 +165,7 @@ static void read_range(struct draft *draft, const struct setting *setting, const
 	const struct tree *min = node->first, *max = min->next;
 	struct buf value, written;
 	if (min->bad || max->bad) {
-		draft_note(draft, setting, place_of(draft, node));
+		draft_note(draft, setting, draft_line(draft, node->line));
 		return;
 	}
 	if (strcmp(min->key, "max") == 0) {
@@ -192,7 +185,7 @@ static void report_range(
 {
 	bool has_min = false, is_reported = false;
 	char shown[PROBLEMS_QUOTED_SIZE];
-	draft_note(draft, setting, place_of(draft, node));
+	draft_note(draft, setting, draft_line(draft, node->line));
 	for (const struct tree *member = node->first; member; member = member->next) {
 		bool is_min = strcmp(member->key, "min") == 0;
 		bool is_max = strcmp(member->key, "max") == 0;
@@ -201,16 +194,16 @@ static void report_range(
 			continue;
 		is_reported = true;
 		if (is_min || is_max)
-			problems_add(draft->problems, place_of(draft, member),
+			problems_add(draft->problems, draft_line(draft, member->line),
 				"%s%s.%s is %s; a number is needed", draft->prefix, setting->key,
 				member->key, kind_of(member));
 		else
-			problems_add(draft->problems, place_of(draft, member),
+			problems_add(draft->problems, draft_line(draft, member->line),
 				"%s%s: %s is unknown; there are min, max", draft->prefix,
 				setting->key, problems_quote(text_from(member->key), shown));
 	}
 	if (!is_reported)
-		problems_add(draft->problems, place_of(draft, node), "%s%s.%s is missing",
+		problems_add(draft->problems, draft_line(draft, node->line), "%s%s.%s is missing",
 			draft->prefix, setting->key, has_min ? "max" : "min");
 }
 
@@ -218,7 +211,7 @@ static void read_setting(
 	struct draft *draft, const struct setting *setting, const struct tree *node)
 {
 	if (tree_is_nothing(node))
-		draft_wrong(draft, setting, "empty", place_of(draft, node));
+		draft_wrong(draft, setting, "empty", draft_line(draft, node->line));
 	else if (setting->type == SETTING_ADDRESSES)
 		read_addresses(draft, setting, node);
 	else if (setting->type == SETTING_WORDS && is_list_of_texts(node))
@@ -236,10 +229,10 @@ static void read_setting(
 	else if (setting->type == SETTING_RANGE && node->kind == TREE_MAP)
 		report_range(draft, setting, node);
 	else if (node->kind != TREE_TEXT)
-		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
+		draft_wrong(draft, setting, kind_of(node), draft_line(draft, node->line));
 	else
 		draft_set(draft, setting, text_from(node->text), written_of(node),
-			place_of(draft, node));
+			draft_line(draft, node->line));
 }
 
 /* ---------- keys ---------- */
@@ -249,7 +242,7 @@ static void report_unknown_key(struct draft *draft, const struct tree *member, c
 	struct buf meant;
 	if (draft->scope == SETTING_DEFAULTS && !*section &&
 		settings_find(SETTING_POOL, member->key)) {
-		problems_add(draft->problems, place_of(draft, member),
+		problems_add(draft->problems, draft_line(draft, member->line),
 			"%s%s cannot be a default; each pool has its own, under pools",
 			draft->prefix, member->key);
 		return;
@@ -257,10 +250,11 @@ static void report_unknown_key(struct draft *draft, const struct tree *member, c
 	buf_init(&meant, 1024);
 	keys_append_meant(draft->scope, section, member->key, &meant);
 	if (keys_is_presentable(member->key))
-		problems_add(draft->problems, place_of(draft, member), "%s%s%s is unknown; %.*s",
-			draft->prefix, section, member->key, TEXT_ARGS(buf_text(&meant)));
+		problems_add(draft->problems, draft_line(draft, member->line),
+			"%s%s%s is unknown; %.*s", draft->prefix, section, member->key,
+			TEXT_ARGS(buf_text(&meant)));
 	else
-		problems_add(draft->problems, place_of(draft, member),
+		problems_add(draft->problems, draft_line(draft, member->line),
 			"a key here is unknown, and no name; %.*s", TEXT_ARGS(buf_text(&meant)));
 	buf_release(&meant);
 }
@@ -282,7 +276,8 @@ static bool has_members(struct draft *draft, const struct tree *node, const char
 		buf_truncate(&words, buf_len(&words) - 1); /* the dot */
 	buf_printf(&words, " is %s; keys are needed: ", kind_of(node));
 	keys_append(draft->scope, section, &words);
-	problems_add(draft->problems, place_of(draft, node), "%.*s", TEXT_ARGS(buf_text(&words)));
+	problems_add(draft->problems, draft_line(draft, node->line), "%.*s",
+		TEXT_ARGS(buf_text(&words)));
 	buf_release(&words);
 	return false;
 }
@@ -292,7 +287,7 @@ static void read_members(struct draft *, const struct tree *map, const char *sec
 static void read_section(struct draft *draft, const struct tree *map, const char *section)
 {
 	if (draft->scope == SETTING_POOL && strcmp(section, "session.") == 0)
-		draft->session_place = place_of(draft, map);
+		draft->session_place = draft_line(draft, map->line);
 	read_members(draft, map, section);
 }
 
@@ -305,7 +300,7 @@ static void read_member(struct draft *draft, const struct tree *member, const ch
 		strchr(member->key, '.') ? NULL : settings_find(draft->scope, key);
 	if (setting && member->bad) {
 		draft_note(draft, setting,
-			place_of(draft, member)); /* it counts as given, though invalid */
+			draft_line(draft, member->line)); /* it counts as given, though invalid */
 	} else if (setting) {
 		read_setting(draft, setting, member);
 	} else if (len < KEYS_LONGEST && keys_is_section(draft->scope, key)) {
