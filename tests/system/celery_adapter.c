@@ -57,7 +57,7 @@ START_TEST(a_task_that_always_dies_fails_in_the_end)
 }
 END_TEST
 
-#define ENDED_ALONE \
+#define ENDED_ALONE                                                                                \
 	"REVOKED celery.exceptions.TaskRevokedError: terminated False False False False False 1\n"
 
 static const struct check {
