@@ -48,9 +48,7 @@ class FrameReader:
     def __init__(self) -> None:
         self._rest = bytearray()  # the beginning of a frame
         self._wanted = LENGTH_BYTES  # how long it must be before it is worth a look
-        # While feed() yields a map:
-        self.packed: Packed = b""  # the map as it came
-        self.has_next = False  # whether there is another whole frame
+        self.packed: Packed = b""  # while feed() yields a map: the map as it came
 
     @property
     def read_size(self) -> int:
@@ -76,7 +74,6 @@ class FrameReader:
             if after > end:
                 wanted = after - position
                 break
-            self.has_next = end - after >= LENGTH_BYTES and end - after - LENGTH_BYTES >= _read_length(data, after)[0]
             self.packed = view[position + LENGTH_BYTES:after]
             yield _decode(self.packed)
             position = after

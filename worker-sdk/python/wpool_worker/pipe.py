@@ -85,6 +85,11 @@ class Pipe:
         with self._write_lock:
             self._held += frame
 
+    @property
+    def holds(self) -> bool:
+        """Whether something is held."""
+        return bool(self._held)
+
     def flush(self) -> None:
         """Write what is held."""
         if self._held:

@@ -1,4 +1,4 @@
-"""Plain handlers, one task at a time: each answer is written before the next task begins."""
+"""Plain handlers, one task at a time: each answer is written before the handler of the next task begins its work."""
 
 from __future__ import annotations
 
@@ -26,23 +26,26 @@ class SingleHost:
         self._early = EarlyRequests(1)
         self.write, self.flush = pipe.write, pipe.flush
         # A handler with this attribute calls task._flush(), if it writes nothing, before it runs anything that may take
-        # long or end the process. The answer before may wait until then: each write wakes the supervisor.
+        # long or end the process. The answer before may wait until then if the task is here: each write wakes the supervisor.
         self._may_hold: bool = getattr(handler, "flushes", False)
         control.on_request = self._on_request
 
     def run(self) -> None:
-        frames, control, early, write, work = FrameReader(), self._control, self._early, self._pipe.write, self._work
+        try:
+            self._work_on_all()
+        finally:
+            self.flush()
+
+    def _work_on_all(self) -> None:
+        frames, control, early, work = FrameReader(), self._control, self._early, self._work
+        put = self._pipe.hold if self._may_hold else self._pipe.write
         for got in self._reads(frames):
             for fields in frames.feed(got):
                 task = self._task = Task(fields, self)
                 task._packed = frames.packed
                 for request in early.take(task.id):
                     task._obey(request)
-                answer = work(task)
-                if self._may_hold and frames.has_next and not control.quit:
-                    self._pipe.hold(answer)
-                else:
-                    write(answer)
+                put(work(task))
                 if control.quit or control.closed:
                     return
 
@@ -54,8 +57,10 @@ class SingleHost:
         poll.register(self._pipe.fd, select.POLLIN)
         poll.register(self._control.fd, select.POLLIN)
         while not self._control.is_over:
-            ready = [fd for fd, _ in poll.poll()]
-            if self._control.fd in ready:
+            ready = [fd for fd, _ in (poll.poll(0) if self._pipe.holds else poll.poll())]
+            if not ready:
+                self.flush()
+            elif self._control.fd in ready:
                 self._control.read()
             elif got := self._pipe.read(frames.read_size):
                 yield got
