@@ -324,6 +324,30 @@ START_TEST(a_restart_that_is_given_up_keeps_the_former_process)
 }
 END_TEST
 
+/* The same for a program of another name, which stays configured: the next restart tries it again.
+ */
+START_TEST(a_reload_to_a_bad_program_keeps_the_former_process)
+{
+	static const char settings[] = "workers: 2, limits: {grace: 100ms}";
+	struct proc *proc = begin(pool_of(0, "good", settings));
+	control_await_figure("workers", "ready", 2);
+	struct facts before = facts_of_next();
+	fixture_write_pools(pool_of(0, "dies", settings));
+	proc_signal(proc, SIGHUP);
+	proc_expect(proc, "the former preloaded process goes on forking workers");
+	ck_assert_int_eq(kill(before.pid, SIGKILL), 0);
+	proc_expect(proc, "worker died: signal 9");
+	control_await_figure("workers", "ready", 2);
+	ck_assert_int_eq(facts_of_next().loader, before.loader);
+	json_t *answer = control_parse(RUN(75, "restart", "tested", "--wait", "--json"));
+	const json_t *pool = control_member(answer, "pools", 0);
+	ck_assert_ptr_nonnull(strstr(control_text(json_object_get(pool, "restart_given_up"), "why"),
+		"the preloaded process ended before it forked it"));
+	ck_assert_int_eq(facts_of_next().loader, before.loader);
+	fixture_stop(proc);
+}
+END_TEST
+
 /* Both processes end with a supervisor that is killed during a restart. */
 START_TEST(nothing_outlives_a_supervisor_that_is_killed_during_a_restart)
 {
@@ -467,6 +491,7 @@ int main(void)
 		{a_killed_process_is_started_again, LANGUAGES},
 		{a_restart_replaces_process_and_workers, LANGUAGES},
 		{a_restart_that_is_given_up_keeps_the_former_process, 4},
+		{a_reload_to_a_bad_program_keeps_the_former_process, 1},
 		{nothing_outlives_a_supervisor_that_is_killed_during_a_restart, 2},
 		{a_reload_replaces_it_and_may_change_the_kind, 1},
 		{nothing_outlives_a_killed_supervisor, LANGUAGES},
