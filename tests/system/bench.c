@@ -52,7 +52,8 @@ START_TEST(every_message_is_counted_and_record_is_complete)
 		"latency-plain latency-wpool start-4 large large-plain",
 		("many-noop many-wait many-wait-python many-wait-processes many-wait-celery "
 		 "many-open-10 many-open-10000"),
-		"celery-app wpool-celery wpool-celery-preload celery-app-results wpool-celery-results",
+		("celery-app wpool-celery wpool-celery-preload wpool-celery-events "
+		 "celery-app-results wpool-celery-results celery-countdown"),
 		("core keys-unordered keys-1000 keys-zipf keys-one keys-one-unordered keys-wait "
 		 "keys-wait-unordered takeover-drained takeover-killed"),
 	};

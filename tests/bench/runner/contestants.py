@@ -74,6 +74,14 @@ class Contestant:
             return ""
         return f"not installed (package {self.package}); tools/deps bench installs it"
 
+    def command_in(self, bench):
+        """Return the command, whose configuration is a file now."""
+        if not self.configuration:
+            return self.command
+        path = bench.folder / f"{self.name}.yaml"
+        path.write_text(self.configuration.replace("BUILD", str(bench.build)))
+        return [path if word == "CONFIGURATION" else word for word in self.command]
+
 
 def serve(queue, workers, pipeline, worker, options=()):
     return ("BUILD/wpool", "serve", "--broker", "URL", "--log-format", "text", "--queue", queue, "--workers",
@@ -136,10 +144,11 @@ def celery(name, label, pool, concurrency, task, multiplier, guess=4_000, fill=(
         needs="/usr/bin/celery", **more)
 
 
-def adapter(name, start, text, results, **more):
-    """start: the setting of the pool that starts its workers: command or preload."""
+def adapter(name, start, text, results, options="", **more):
+    """start: the setting of the pool that starts its workers: command or preload. options: more of the adapter, as in YAML."""
     pool = (f"{{queue: {QUEUE}, {start}: [{PYTHON}, -m, wpool_celery, -A, celery_app, -Q, {QUEUE}, --without-heartbeat, "
-            "--without-mingle], workers: 4, body: bin, headers: typed, properties: true, env_pass: all, limits: {boot: 1min}}")
+            f"--without-mingle{options}], "
+            "workers: 4, body: bin, headers: typed, properties: true, env_pass: all, limits: {boot: 1min}}")
     return Contestant(
         name, f"wpool, an empty task of Celery, 4 workers{text}",
         ("BUILD/wpool", "serve", "--broker", "URL", "--log-format", "text", "--config", "CONFIGURATION"), 6_000,
@@ -159,6 +168,7 @@ def celery_applications():
         yield adapter(f"wpool-celery{end}", "command", text, results, **ours)
         if not redis:
             yield adapter("wpool-celery-preload", "preload", ", preload", results, **ours)
+            yield adapter("wpool-celery-events", "command", ", events", results, ", -E", **ours)
 
 
 def others():

@@ -100,6 +100,12 @@ def preload_rows(record):
         yield [run["label"], spread_text(spread(pick(run["rounds"], "replace_ms")))]
 
 
+def countdown_rows(record):
+    for run in of_kind(record, "countdown").values():
+        if "missing" not in run:
+            yield [run["label"], *(spread_text(spread(pick(run["rounds"], f"late_ms/{percent}"))) for percent in ("50", "100"))]
+
+
 def shared_rows(record):
     for run in of_kind(record, "shared").values():
         yield [run["label"], *(spread_text(spread(pick(run["rounds"], name))) for name in ("used", "messages_a_start"))]
@@ -147,6 +153,7 @@ def print_all(record):
     print_table("Two supervisors of one queue: the longest time without a settled message, s", ["", "s"],
                 takeover_rows(record))
     print_table("A preloaded pool: from the kill of a worker until another one is ready, ms", ["", "ms"], preload_rows(record))
+    print_table("Tasks that wait for their time: how late they begin, ms", ["", "p50", "longest"], countdown_rows(record))
     print_table("A shared throttle, under a backlog", ["", "of the limit", "messages a start"], shared_rows(record))
     print_table("Goals", ["", "goal", "measured", ""], goal_rows(record))
     unmeasured = sum(goal["reached"] is None for goal in record["goals"])

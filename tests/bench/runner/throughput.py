@@ -109,7 +109,7 @@ class Throughput:
             bench.fill(BESIDE, min(c.beside, count), SMALL)
         bench.probe.watch(QUEUE)
         redis = bench.start_redis() if c.has_redis else None
-        process = bench.start(c.name, self._command(bench), c.environment, None if c.counts_itself else "/dev/null")
+        process = bench.start(c.name, c.command_in(bench), c.environment, None if c.counts_itself else "/dev/null")
         try:
             window = Window(bench, process, c, count)
             window.follow()
@@ -124,14 +124,6 @@ class Throughput:
             bench.delete(QUEUE)
             if c.beside:
                 bench.delete(BESIDE)
-
-    def _command(self, bench):
-        c = self.contestant
-        if not c.configuration:
-            return c.command
-        path = bench.folder / f"{c.name}.yaml"
-        path.write_text(c.configuration.replace("BUILD", str(bench.build)))
-        return [path if word == "CONFIGURATION" else word for word in c.command]
 
     def _run_once(self, bench, count):
         if not self.contestant.is_rpc:
