@@ -1,9 +1,11 @@
 """The Celery application of the tests: a task for each thing that a task can do. It does not know under which worker it runs.
 
-Its environment: ORDERS_BROKER, ORDERS_BACKEND, ORDERS_QUEUE; ORDERS_TRAIL, a file to which it writes what happens.
+Its environment: ORDERS_BROKER, ORDERS_BACKEND, ORDERS_QUEUE; ORDERS_TRAIL, a file to which it writes what happens; ORDERS_SETTINGS,
+more of its configuration, as a JSON object.
 """
 
 import ctypes
+import json
 import os
 import signal
 import time
@@ -20,6 +22,7 @@ app.conf.update(
     event_exchange=f"{QUEUE}.event", event_queue_prefix=f"{QUEUE}.events", task_protocol=int(os.environ.get("ORDERS_PROTOCOL", "2")),
     task_queue_max_priority=int(os.environ.get("ORDERS_PRIORITIES", "0")) or None, worker_prefetch_multiplier=1,
     worker_pool=os.environ.get("ORDERS_POOL", "prefork"), broker_connection_timeout=2, redis_retry_on_timeout=True, redis_socket_connect_timeout=2, result_extended=True)
+app.conf.update(json.loads(os.environ.get("ORDERS_SETTINGS", "{}")))
 
 
 def trail(*words):
@@ -154,6 +157,21 @@ def sleeps(self, seconds):
     trail("begun", self.request.id, os.getpid())
     time.sleep(seconds)
     return seconds
+
+
+@app.task
+def process():
+    return os.getpid()
+
+
+@app.task
+def grows(size):
+    """Its process keeps so many bytes."""
+    kept.append(b"x" * size)
+    return os.getpid()
+
+
+kept = []
 
 
 @app.task(bind=True)

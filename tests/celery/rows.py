@@ -99,9 +99,12 @@ CALLS = {
 }
 PROTOCOL_1 = {name: CALLS[name] for name in ("json", "pickle", "gzip")}
 PROTOCOL_1["not early, protocol 1"] = lambda: not_early(1, countdown=1)
-RESULTS = {
+RESULTS_RPC = {
     "raises": lambda: get(orders.fails.delay("ouch")),
     "traceback": traceback,
+}
+RESULTS = {
+    **RESULTS_RPC,
     "ignored": ignored,
     "rejected": lambda: get(orders.rejects.delay(), 1),
     "rejected once": lambda: get(orders.rejects_once.delay()),
@@ -117,6 +120,7 @@ CANVAS = {
     "link": linked,
     "link_error": with_errback,
 }
+CANVAS_RPC = {name: CANVAS[name] for name in ("chain", "group", "link", "link_error")}
 LATER = {
     "retry": lambda: get(orders.retries.delay(2, 0.3)),
     "retries exhausted": lambda: get(orders.retries.delay(9, 0.1)),
@@ -153,7 +157,8 @@ LOSSES = {
 }
 # Celery does not end this one by itself.
 LOST_SAFE = {"SIGKILL, reject_on_worker_lost": lambda: get(orders.dies_safe.delay("SIGKILL"))}
-GROUPS = {"calls": CALLS, "protocol-1": PROTOCOL_1, "results": RESULTS, "canvas": CANVAS, "later": LATER, "revokes": REVOKES,
+GROUPS = {"calls": CALLS, "protocol-1": PROTOCOL_1, "results": RESULTS, "results-rpc": RESULTS_RPC, "canvas": CANVAS,
+          "canvas-rpc": CANVAS_RPC, "later": LATER, "revokes": REVOKES,
           "limits": LIMITS, "losses": LOSSES, "lost-safe": LOST_SAFE}
 
 

@@ -10,7 +10,7 @@
 
 #define PYTHON    "/usr/bin/python3"
 #define VARIABLES 24
-#define ARGUMENTS 32
+#define ARGUMENTS 64
 
 static char *redis_socket(void)
 {
@@ -119,6 +119,27 @@ struct proc *celery_start_wpool(
 	struct proc *serve = celery_start_wpool_only(side, options, settings);
 	proc_expect(serve, " ready: ");
 	client_expect_consumers(fixture.client, side->queue, 1);
+	return serve;
+}
+
+struct proc *celery_start_printed(
+	const struct celery_side *side, const char *const options[], char **ret_text)
+{
+	const char *const head[] = {
+		PYTHON, "-m", "wpool_celery", "--pool-config", "-A", "orders", NULL};
+	struct proc *adapter = start(side, head, options);
+	if (proc_wait(adapter) != 0)
+		fixture_fail(proc_stderr(adapter));
+	*ret_text = proc_stdout(adapter);
+	char *path = scratch_path(fixture.folder, "printed.yaml");
+	scratch_write(path, *ret_text);
+	struct proc *serve = fixture_wpool_with(
+		(const char *const[]){"serve", "--config", path, "--log-format", "text", NULL},
+		celery_environment(side));
+	proc_expect(serve, " ready: ");
+	client_expect_consumers(fixture.client, side->queue, 1);
+	proc_free(adapter);
+	free(path);
 	return serve;
 }
 

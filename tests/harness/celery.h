@@ -39,6 +39,10 @@ struct proc *celery_start_wpool(
 /* The same and not wait. */
 struct proc *celery_start_wpool_only(
 	const struct celery_side *, const char *options, const char *settings);
+/* Have the adapter print a configuration for these options (NULL-terminated), and start wpool with
+ * it as above. ret_text: the configuration; moves out. */
+struct proc *celery_start_printed(
+	const struct celery_side *, const char *const options[], char **ret_text);
 /* Start a script of tests/celery with these arguments (NULL-terminated). */
 struct proc *celery_start_script(
 	const struct celery_side *, const char *script, const char *const arguments[]);

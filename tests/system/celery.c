@@ -31,7 +31,7 @@ static const struct run {
 	{{"calls", "results", "canvas"}, NULL, 2, false},
 	{{"later", "revokes"}, NULL, 2, false},
 	{{"limits", "losses"}, NULL, 2, true},
-	{{"calls"}, "rpc://", 2, true},
+	{{"calls", "results-rpc", "canvas-rpc"}, "rpc://", 2, true},
 	{{"protocol-1"}, NULL, 1, false},
 };
 enum { RUNS = sizeof runs / sizeof *runs };
@@ -60,11 +60,19 @@ END_TEST
 static const struct check {
 	const char *name, *option; /* of both */
 	const char *more;          /* a variable; NULL: none */
+	bool is_printed;           /* wpool has the configuration that the adapter prints */
 } checks[] = {
-	{"events", "-E", NULL},
-	{"no_events_by_default", "-Ofair", NULL},
-	{"inspect", "-E", NULL},
-	{"django", "-Ofair", "DJANGO_SETTINGS_MODULE=site_settings"},
+	{"events", "-E", NULL, false},
+	{"no_events_by_default", "-Ofair", NULL, false},
+	{"inspect", "-E", NULL, false},
+	{"django", "-Ofair", "DJANGO_SETTINGS_MODULE=site_settings", false},
+	{"replaced_after_tasks", "-c4", "ORDERS_SETTINGS={\"worker_max_tasks_per_child\": 5}",
+		true},
+	{"replaced_if_it_grows", "-c4", "ORDERS_SETTINGS={\"worker_max_memory_per_child\": 200000}",
+		true},
+	{"limits_of_the_application", "-c4", "ORDERS_SETTINGS={\"task_time_limit\": 1}", true},
+	{"limits_of_the_application", "-c4",
+		"ORDERS_SETTINGS={\"task_time_limit\": 20, \"task_soft_time_limit\": 0.5}", true},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 
@@ -79,8 +87,14 @@ START_TEST(answers_are_as_under_celery)
 	celery.more = wpool.more = more;
 	celery_start_worker(&celery, (const char *const[]){check->option, NULL});
 	struct proc *script = celery_start_script(&celery, "checks.py", name);
-	struct proc *serve = celery_start_wpool(&wpool, check->option, CELERY_NEEDS ", workers: 1");
+	char *text = NULL;
+	struct proc *serve =
+		check->is_printed
+			? celery_start_printed(
+				  &wpool, (const char *const[]){check->option, NULL}, &text)
+			: celery_start_wpool(&wpool, check->option, CELERY_NEEDS ", workers: 1");
 	char *of_wpool = celery_run_script(&wpool, "checks.py", name);
+	free(text);
 	if (proc_wait(script) != 0)
 		fixture_fail(proc_stderr(script));
 	/* The names of the queues are in the answers. */

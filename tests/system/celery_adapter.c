@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *check(const struct celery_side *side, const char *name)
 {
@@ -73,6 +74,10 @@ static const struct check {
 	{"revoked_is_remembered", "", "", "REVOKED celery.exceptions.TaskRevokedError: revoked\n",
 		NULL},
 	{"ends_softly", "", "", "SUCCESS 3\n", NULL},
+	{"limits_by_control", "", "",
+		"FAILURE billiard.exceptions.SoftTimeLimitExceeded: SoftTimeLimitExceeded()\n"
+		"FAILURE billiard.exceptions.TimeLimitExceeded: TimeLimitExceeded(1,)\n",
+		NULL},
 	{"ends_alone", "", CELERY_NEEDS ", workers: 1, retry: {attempts: 2, delay: [100ms]}",
 		ENDED_ALONE ENDED_ALONE ENDED_ALONE, NULL},
 	{"name_of_node", "-n, w@host", CELERY_NEEDS ", workers: 1", "w-orders-0@host\n", NULL},
@@ -111,6 +116,7 @@ static const struct refusal {
 	{{"--purge"}, NULL, "not --purge, but"},
 	{{"-D"}, NULL, "not --detach, but"},
 	{{"--pool-config", "-B"}, NULL, "not --beat, but a process of its own"},
+	{{"-E"}, NULL, "wpool starts this: `python3 -m wpool_celery --pool-config"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
@@ -131,6 +137,56 @@ START_TEST(what_cannot_be_is_refused_in_a_line)
 	ck_assert_str_eq(output, "");
 	free(errors);
 	free(output);
+	celery_side_release(&side);
+}
+END_TEST
+
+/* The first line of the log that contains the needle has this level. */
+static void expect_level(struct proc *serve, const char *level, const char *needle)
+{
+	proc_expect(serve, needle);
+	char *log = proc_stderr(serve), *rest;
+	const char *line = strtok_r(log, "\n", &rest);
+	while (line && !strstr(line, needle))
+		line = strtok_r(NULL, "\n", &rest);
+	ck_assert_ptr_nonnull(line);
+	char *expected = scratch_text(" %-5s orders/", level);
+	ck_assert_msg(strstr(line, expected) != NULL, "%s", line);
+	free(expected);
+	free(log);
+}
+
+/* The lines of Celery, and not those of wpool that repeat the last line of a worker. */
+static int count_received(struct proc *serve, const char *task)
+{
+	char *log = proc_stderr(serve), *rest;
+	int count = 0;
+	for (const char *line = strtok_r(log, "\n", &rest); line;
+		line = strtok_r(NULL, "\n", &rest))
+		count += strstr(line, task) && strstr(line, "] received") &&
+			 !strstr(line, "last stderr line");
+	free(log);
+	return count;
+}
+
+START_TEST(lines_of_celery_have_their_level)
+{
+	celery_start_redis();
+	struct celery_side side = celery_side("wpool", NULL);
+	const char *const more[] = {"PYTHONWARNINGS=default", NULL};
+	side.more = more;
+	struct proc *serve = celery_start_wpool(&side, "-l, INFO", "");
+	/* The warning of one worker is enough, as that of one `celery worker`. */
+	ck_assert_int_eq(proc_count_logged(serve, "superuser privileges"), geteuid() == 0);
+	free(celery_run_script(&side, "checks.py", (const char *const[]){"fails_and_dies", NULL}));
+	expect_level(serve, "info", "INFO/MainProcess] Task orders.fails[");
+	expect_level(serve, "error", "ERROR/MainProcess] Task orders.fails[");
+	expect_level(serve, "error", "ValueError: ouch");
+	expect_level(serve, "warn", "WARNING/MainProcess] Soft time limit (0.5s) exceeded");
+	/* What is recorded of a lost task is not that it was received again. */
+	ck_assert_int_eq(count_received(serve, "Task orders.dies_early["), 1);
+	expect_level(serve, "error", "has failed: its process ended");
+	fixture_stop(serve);
 	celery_side_release(&side);
 }
 END_TEST
@@ -171,30 +227,21 @@ START_TEST(the_printed_configuration_serves)
 {
 	celery_start_redis();
 	struct celery_side side = celery_side("wpool", NULL);
-	const char *const argv[] = {"/usr/bin/python3", "-m", "wpool_celery", "-A", "orders",
-		"--pool-config", "-c", "3", "--max-tasks-per-child=50",
-		"--max-memory-per-child=300000", "--time-limit", "90", "-E", NULL};
-	struct proc *adapter = proc_start(fixture.folder, argv, celery_environment(&side));
-	ck_assert_int_eq(proc_wait(adapter), 0);
-	char *text = proc_stdout(adapter);
-	char *path = scratch_path(fixture.folder, "printed.yaml");
-	scratch_write(path, text);
-	struct proc *checker = fixture_wpool((const char *const[]){"check-config", path, NULL});
-	ck_assert_int_eq(proc_wait(checker), 0);
-	char *in_force = proc_stdout(checker);
+	const char *const options[] = {"-c", "3", "--max-tasks-per-child=50",
+		"--max-memory-per-child=300000", "--time-limit", "90", "-E", "-C", "-q", "--uid",
+		"root", "--gid=root", "--umask", "027", "--pidfile", "a.pid", "--executable", "x",
+		"-n", "w@%h", "-l", "INFO", "-Ofair", "--prefetch-multiplier=1", "-I", "orders",
+		"--without-gossip", "-s", "x", "--scheduler=x", "-S", "x", NULL};
+	char *text;
+	struct proc *serve = celery_start_printed(&side, options, &text);
 	static const char *const expected[] = {"workers: 3", "tasks: 50", "hard: 90s", "body: bin",
-		"headers: typed", "properties: true", "pipeline: 1", "memory: 300000KiB"};
+		"headers: typed", "properties: true", "pipeline: 1", "memory: 300000KiB",
+		"user: \"root\"", "group: \"root\"", "umask: \"027\"",
+		"\"--app=orders\", \"--time-limit\", \"90\", \"-E\", \"-n\", \"w@%h\", "};
 	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
 		ck_assert_msg(strstr(text, expected[i]), "no %s in\n%s", expected[i], text);
-	ck_assert_msg(strstr(in_force, side.queue), "%s", in_force);
-	struct proc *serve = fixture_wpool_with(
-		(const char *const[]){"serve", "--config", path, "--log-format", "text", NULL},
-		celery_environment(&side));
-	proc_expect(serve, "3 workers ready");
 	expect_check(&side, "add", "SUCCESS 5\n");
 	fixture_stop(serve);
-	free(in_force);
-	free(path);
 	free(text);
 	celery_side_release(&side);
 }
@@ -293,6 +340,7 @@ int main(void)
 	return SYSTEM_RUN("celery_adapter", {bad_messages_are_dead_letters, 1},
 		{a_task_that_always_dies_fails_in_the_end, 2}, {checks_of_one_script, CHECKS},
 		{what_cannot_be_is_refused_in_a_line, REFUSALS},
-		{a_pool_that_lacks_settings_runs_nothing, 5}, {the_printed_configuration_serves, 1},
-		{an_eta_survives_a_restart_of_everything, 1}, {what_was_away_comes_back, DAMAGES});
+		{lines_of_celery_have_their_level, 1}, {a_pool_that_lacks_settings_runs_nothing, 5},
+		{the_printed_configuration_serves, 1}, {an_eta_survives_a_restart_of_everything, 1},
+		{what_was_away_comes_back, DAMAGES});
 }

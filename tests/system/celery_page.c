@@ -69,8 +69,18 @@ START_TEST(sample_answers_as_under_celery)
 }
 END_TEST
 
+START_TEST(table_has_each_option)
+{
+	const char *const argv[] = {PYTHON, "tests/celery/options.py", "docs/celery.md", NULL};
+	struct proc *proc = proc_start(fixture.folder, argv, environment());
+	if (proc_wait(proc) != 0)
+		fixture_fail(proc_stderr(proc));
+	proc_free(proc);
+}
+END_TEST
+
 int main(void)
 {
-	return SYSTEM_RUN(
-		"celery_page", {commands_of_the_page_run, 1}, {sample_answers_as_under_celery, 1});
+	return SYSTEM_RUN("celery_page", {commands_of_the_page_run, 1},
+		{sample_answers_as_under_celery, 1}, {table_has_each_option, 1});
 }

@@ -4,6 +4,7 @@ import argparse
 import json
 import logging
 import os
+import stat
 import sys
 import warnings
 
@@ -19,12 +20,11 @@ from .pool import Pool
 from .pool_config import pool_config
 from .records import prefix_of
 
-# Options that the printed configuration has as settings, or not at all. The second ones are not for Celery: it would do them.
-SETTINGS = (["-c", "--concurrency"], ["--autoscale"], ["--max-tasks-per-child"], ["--max-memory-per-child"],
-            ["--prefetch-multiplier"], ["-Q", "--queues"], ["-X", "--exclude-queues"])
-OF_SERVICE = (["--uid"], ["--gid"], ["--umask"], ["--pidfile"], ["--executable"])
-GLOBAL = {"app": "-A", "broker": "-b", "result-backend": None, "loader": None, "config": None, "workdir": None}
-FLAGS = {"no-color": "-C", "quiet": "-q"}  # global as well
+# Of `celery` itself; of the pool, whose configuration has them as settings; of a service, which Celery would set up for this process.
+GLOBAL = "-A --app", "-b --broker", "--result-backend", "--loader", "--config", "--workdir"
+SETTINGS = ("-c --concurrency", "--autoscale", "--max-tasks-per-child", "--max-memory-per-child", "--prefetch-multiplier", "-Q --queues",
+            "-X --exclude-queues")
+OF_SERVICE = "--uid", "--gid", "--umask", "--pidfile", "--executable"
 INSTEAD = {"autoscale": "the pool's `workers: {min, max}`", "beat": "a process of its own, `celery beat`",
            "purge": "`celery purge`", "logfile": "the log of wpool"}
 
@@ -38,27 +38,25 @@ def refuse_pool(pool):
         refuse(f"no pool of {pool}: a worker of wpool has one task at a time; give its pool more `workers`")
 
 
-def without(options, arguments):
-    """Return the values of these options, and the other arguments."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+def take(arguments, options, flags=()):
+    """Return the values of these options and flags that are given, and the other arguments."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS)
     for names in options:
-        parser.add_argument(*names)
+        parser.add_argument(*names.split())
+    for names in flags:
+        parser.add_argument(*names.split(), action="store_true")
     found, rest = parser.parse_known_args(arguments)
     return vars(found), rest
 
 
-class Leveled(logging.Formatter):
-    """Gives wpool the level of each line, as a JSON object, if it is not that of every other line."""
-
-    def __init__(self, formatter):
-        super().__init__()
-        self.format_text = formatter.format
-
-    def format(self, record):
-        text = self.format_text(record)
-        if record.levelno < logging.WARNING:
+def add_levels(formatter):
+    """Give wpool the level of warnings and errors, whose lines become JSON objects. What a task prints stays text."""
+    def format(record, format_text=formatter.format):
+        text = format_text(record)
+        if record.levelno < logging.WARNING or record.name == "celery.redirected":
             return text
         return "\n".join(json.dumps({"level": record.levelname, "msg": line}) for line in text.splitlines())
+    formatter.format = format
 
 
 class Worker(celery_worker.Worker):
@@ -77,7 +75,7 @@ class Worker(celery_worker.Worker):
         if self.config_of:
             print(pool_config(self.app, {**options, **self.of_service}, self.config_of), end="")
             sys.exit()
-        if "WPOOL_WORKER" not in os.environ:
+        if stat.S_IFMT(os.fstat(0).st_mode) not in (stat.S_IFIFO, stat.S_IFSOCK):  # so no supervisor writes to it
             refuse("wpool starts this: `python3 -m wpool_celery --pool-config -A APP > wpool.yaml`, `wpool serve --config wpool.yaml`")
         if os.environ.get("WPOOL_SLOT", "0") != "0":  # the first worker says it for all
             warnings.simplefilter("ignore", SecurityWarning)
@@ -93,7 +91,7 @@ class Worker(celery_worker.Worker):
         for logger in () if is_custom else (logging.getLogger(), logging.getLogger("celery.task")):
             for handler in logger.handlers:
                 if getattr(handler, "stream", None) is sys.__stderr__ and handler.formatter:
-                    handler.setFormatter(Leveled(handler.formatter))
+                    add_levels(handler.formatter)
         return is_custom
 
     def start(self):
@@ -103,27 +101,19 @@ class Worker(celery_worker.Worker):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--pool-config", action="store_true")
-    parser.add_argument("-P", "--pool")
-    parser.add_argument("-D", "--detach", action="store_true")
-    for name, short in GLOBAL.items():
-        parser.add_argument(f"--{name}", *filter(None, [short]), dest=name)
-    for name, short in FLAGS.items():
-        parser.add_argument(f"--{name}", short, dest=name, action="store_true")
-    options, rest = parser.parse_known_args(arguments)
-    refuse_pool(options.pool)
-    if options.detach:
+    ours, rest = take(arguments, ["-P --pool"], ["--pool-config", "-D --detach", "-C --no-color", "-q --quiet"])
+    of_celery, rest = take(rest, GLOBAL)
+    refuse_pool(ours.get("pool"))
+    if "detach" in ours:
         refuse("not --detach, but systemd or a container")
     if os.environ.get("WPOOL_CONCURRENCY", "1") != "1":
         refuse("the pool's `concurrency` is for asyncio; give it more `workers`")
     sys.path.insert(0, os.getcwd())
-    given = [f"--{name}={getattr(options, name)}" for name in GLOBAL if getattr(options, name)]
-    if options.pool_config:
-        Worker.of_service, rest = without(OF_SERVICE, rest)
-        Worker.config_of = given + without(SETTINGS, rest)[1]
+    given = [f"--{name.replace('_', '-')}={value}" for name, value in of_celery.items()]
+    if "pool_config" in ours:
+        Worker.of_service, rest = take(rest, OF_SERVICE)
+        Worker.config_of = given + take(rest, SETTINGS)[1]
     celery_worker.Worker = Worker
-    given += [f"--{name}" for name in FLAGS if getattr(options, name)]
     command([*given, "worker", "--pool=solo", *rest], prog_name="wpool_celery", auto_envvar_prefix="CELERY")
 
 

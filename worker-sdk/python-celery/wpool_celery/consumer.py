@@ -18,7 +18,7 @@ from wpool_worker.plain_task import Task
 
 from .link import Events, Link
 from .pool import CRASHED, LATER_MIN, TERMINATED, TIMED_OUT, TaskMessage, end_process
-from .records import reserve, was_terminated
+from .records import reserve, terminated
 
 logger = get_logger(__name__)
 
@@ -124,17 +124,19 @@ class Consumer(celery_consumer.Consumer):
         """Return how the attempt before this one ended, if Celery would not run the task again."""
         if task.attempt == 1:
             return None
-        if was_terminated(self.pool.records, task.correlation_id):
+        if terminated(self.pool.records, task.correlation_id):
             return TERMINATED
         definition, reason = self.app.tasks.get(str(task.headers.get("task"))), task.headers.get("x-wpool-reason")
         if reason == "killed" or not definition or not definition.acks_late:
             return None  # one with an early ack that comes again never began
         return TIMED_OUT if reason == TIMED_OUT else None if definition.reject_on_worker_lost else CRASHED
 
-    def record_loss(self, fields, where):
+    def record_loss(self, fields, limit, where):
         """Of a task that was in hand when its process ended, and that nobody gets again."""
         message = TaskMessage(Task(fields, Bunch(is_supervisor_gone=False, write=lambda frame: None, flush=lambda: None)), self.accept)
         message.lost = TIMED_OUT if where else CRASHED
+        if limit:  # which may have been that of remote control
+            message.headers["timelimit"] = [int(limit) if limit.is_integer() else limit, None]
         logger.error("wpool_celery: %s[%s] has failed: its process ended%s", message.headers.get("task"), message.headers.get("id"),
                      where and "\nIt was over its hard time limit here:\n" + where.decode(errors="replace") or "")
         self.handle(message)

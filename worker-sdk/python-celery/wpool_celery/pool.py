@@ -19,7 +19,7 @@ from wpool_worker import Done, Postpone, Reject, preload
 from wpool_worker.encode import HARD_LIMIT_MAX
 from wpool_worker.errors import log_error, log_exception
 
-from .records import Journal, record_terminated
+from .records import Journal, terminated
 
 LATER_MIN, LATER_MAX = 0.1, 365 * 86_400.0  # seconds
 HARD_LIMIT_MARGIN = 0.1  # seconds; the supervisor ends the process so much after the journal has that the limit is over
@@ -105,10 +105,12 @@ class Pool(BasePool):
     def on_stop(self):
         signals.worker_process_shutdown.send(sender=None, pid=os.getpid(), exitcode=0)
 
-    def apply_async(self, target, args=None, accept_callback=None, timeout_callback=None, callback=None,
-                    soft_timeout=None, timeout=None, **_):
+    def apply_async(self, target, args=None, accept_callback=None, timeout_callback=None, callback=None, **_):
         request, message = accept_callback.__self__, accept_callback.__self__.message
-        soft, hard = soft_timeout or self.options.get("soft_timeout"), timeout or self.options.get("timeout")
+        # Celery has copied the limits of the task: it would not see those that remote control has set.
+        hard, soft = request.time_limits
+        soft = soft or request.task.soft_time_limit or self.options.get("soft_timeout")
+        hard = hard or request.task.time_limit or self.options.get("timeout")
         payload = message.payload if args[4] else args[3]  # a body without content type is decoded
         self._check(request.id, payload, soft, hard)
         self.has_begun = True
@@ -196,6 +198,6 @@ class Pool(BasePool):
                 self.journal.end()
                 # No answer: it would bring the next task, which would then be the one whose process dies. So this one comes
                 # again, if it has an attempt left, and who gets it answers it.
-                record_terminated(self.records, self.message.task.correlation_id)
+                terminated(self.records, self.message.task.correlation_id, is_now=True)
                 os.kill(os.getpid(), self.terminate_by)
                 os._exit(1)

@@ -16,9 +16,9 @@ import msgpack
 from celery.utils.log import get_logger
 
 logger = get_logger(__name__)
-HEAD = struct.Struct("=QBB")  # the length of the task's fields; 1: it has a hard limit; how often its loss could not be recorded
+HEAD = struct.Struct("=QdB")  # the length of the task's fields; its hard limit, or 0; how often its loss could not be recorded
 NO_TASK = HEAD.pack(0, 0, 0)
-START = 16  # where the fields begin
+START = 32  # where the fields begin
 SIZE = 1 << 16
 TERMINATED_SIZE = 1 << 14  # of the digests of the tasks that were terminated last
 TRIES = 30  # some minutes, if the results cannot be stored
@@ -71,7 +71,7 @@ class Journal:
             os.lseek(self._fd, 0, os.SEEK_END)
             # A thread that needs no interpreter: it writes where the task hangs behind its fields, also if C code runs.
             faulthandler.dump_traceback_later(limit, file=self._fd)
-        HEAD.pack_into(self._map, 0, len(packed), bool(limit), 0)
+        HEAD.pack_into(self._map, 0, len(packed), limit or 0, 0)
 
     def end(self):
         if self._has_limit:
@@ -80,17 +80,18 @@ class Journal:
         self._map[:HEAD.size] = NO_TASK
 
     def record_losses(self, record):
-        """Call record(fields, where) for each task that was in hand when its process ended. where: what it was at when it timed
-        out, or b"". One whose recording ends this process, too, is left alone in the end."""
+        """Call record(fields, limit, where) for each task that was in hand when its process ended. limit: its hard one, or 0.
+        where: what it was at when it timed out, or b"". One whose recording ends this process, too, is left alone in the end."""
         for path in glob.glob(glob.escape(self._prefix) + "*"):
             fd = self._fd if path == self._path else _open_locked(path, fcntl.LOCK_NB)
             if fd is None:
                 continue
-            size, has_limit, tries = HEAD.unpack(os.pread(fd, HEAD.size, 0).ljust(HEAD.size, b"\0"))
+            size, limit, tries = HEAD.unpack(os.pread(fd, HEAD.size, 0).ljust(HEAD.size, b"\0"))
             if size and tries < TRIES:
-                os.pwrite(fd, HEAD.pack(size, has_limit, tries + 1), 0)
-                where = os.pread(fd, SIZE, max(START + size, SIZE)) if has_limit else b""
-                record(msgpack.unpackb(os.pread(fd, size, START), strict_map_key=False, unicode_errors="surrogateescape"), where)
+                os.pwrite(fd, HEAD.pack(size, limit, tries + 1), 0)
+                where = os.pread(fd, SIZE, max(START + size, SIZE)) if limit else b""
+                fields = msgpack.unpackb(os.pread(fd, size, START), strict_map_key=False, unicode_errors="surrogateescape")
+                record(fields, limit, where)
             elif size:
                 logger.error("wpool_celery: the failure of a lost task cannot be recorded")
             os.pwrite(fd, NO_TASK, 0)
@@ -108,15 +109,11 @@ def reserve(prefix, kind, rate):
     return begin - now
 
 
-def record_terminated(prefix, task_id):
-    fd = _open_locked(f"{prefix}-terminated")
+def terminated(prefix, task_id, is_now=False):
+    """Return whether this task was terminated, or record that it is now."""
+    fd, digest = _open_locked(f"{prefix}-terminated"), _digest(task_id).encode()
     known = os.pread(fd, TERMINATED_SIZE, 0)
-    os.pwrite(fd, (_digest(task_id).encode() + known)[:TERMINATED_SIZE], 0)
+    if is_now:
+        os.pwrite(fd, (digest + known)[:TERMINATED_SIZE], 0)
     os.close(fd)
-
-
-def was_terminated(prefix, task_id):
-    fd = _open_locked(f"{prefix}-terminated")
-    known = os.pread(fd, TERMINATED_SIZE, 0)
-    os.close(fd)
-    return _digest(task_id).encode() in known
+    return digest in known
