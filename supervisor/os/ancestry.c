@@ -94,8 +94,12 @@ bool ancestry_may_be_ours(pid_t pid, uid_t uid, bool starts_other_users)
 static bool has_ended(int pidfd)
 {
 	struct pollfd process = {.fd = pidfd, .events = POLLIN};
+	int ready;
 
-	return poll(&process, 1, 0) != 0;
+	do /* a signal ends poll also if it does not wait */
+		ready = poll(&process, 1, 0);
+	while (ready < 0 && errno == EINTR);
+	return ready != 0;
 }
 
 bool ancestry_peer_may_be_ours(int fd, bool starts_other_users)

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -152,6 +153,42 @@ START_TEST(peer_that_ended_may_be_ours)
 }
 END_TEST
 
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+/* True: the peer was never taken for ours. */
+static bool stays_foreign(int peer)
+{
+	enum { QUESTIONS = 5000 };
+	struct itimerval storm = {{0, 100}, {0, 100}}; /* every 0.1 ms */
+	int wrong = 0;
+	signal(SIGALRM, do_nothing);
+	setitimer(ITIMER_REAL, &storm, NULL);
+	for (int i = 0; i < QUESTIONS; i++)
+		wrong += ancestry_peer_may_be_ours(peer, false);
+	return wrong == 0;
+}
+
+/* A signal comes in the middle of the question: of an operator, who is this process; the child is
+ * asked. */
+START_TEST(signals_make_no_peer_ours)
+{
+	int peers[2], status;
+	pid_t child;
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, peers), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0)
+		_exit(!stays_foreign(peers[0]));
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	close(peers[0]);
+	close(peers[1]);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("os/ancestry");
@@ -161,6 +198,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, daemons_of_children_are_ours);
 	tcase_add_test(tcase, siblings_are_foreign);
 	tcase_add_test(tcase, peer_that_ended_may_be_ours);
+	tcase_add_test(tcase, signals_make_no_peer_ours);
 	suite_add_tcase(s, tcase);
 	return s;
 }
