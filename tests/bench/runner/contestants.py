@@ -159,7 +159,8 @@ def celery_applications():
     """An empty task of an application, on Celery's own kind of queue: under Celery's worker, and under wpool."""
     options = ("--classic",)
     for end, text, redis in (("", "", ()), ("-results", ", results in Redis", (("CELERY_RESULTS", "REDIS"),))):
-        results = (("CELERY_ACKS", "early"), *redis)
+        # The adapter uses Celery's fast stacks by itself; so that both have the same, its own worker gets them, too.
+        results = (("CELERY_ACKS", "early"), ("USE_FAST_LOCALS", "1"), *redis)
         theirs = f"celery-app{end}"
         more = {"workers": 4, "against": theirs, "package": "celery redis-server", "has_redis": bool(redis)}
         ours = {"fill": (*options, "--celery", TASK), "needs": "redis-server" if redis else "/usr/bin/celery", **more}
