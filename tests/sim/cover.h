@@ -5,11 +5,11 @@
 #define SIM_COVER_H
 
 #include "sim/cover_tasks.h"
+#include <assert.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#define COVER_ROWS    48
+#define COVER_ROWS    64
 #define COVER_COLUMNS 16
 
 #define COVER_TABLES(X)                                                                            \
@@ -132,11 +132,11 @@ struct cover {
 	uint64_t cells[COVER_TABLE_COUNT][COVER_ROWS][COVER_COLUMNS];
 };
 
-/* The counts of this process. */
-extern struct cover *cover_here;
+extern struct cover *cover_here; /* the counts of this process */
 
 static inline void cover_mark(enum cover_table table, unsigned row, unsigned column)
 {
+	assert(row < COVER_ROWS && column < COVER_COLUMNS);
 	cover_here->cells[table][row][column]++;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/shrink.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
