@@ -19,9 +19,14 @@ void number_table_release(struct number_table *table)
 	*table = (struct number_table){0};
 }
 
+static struct numbered **bucket_of(const struct number_table *table, uint64_t number)
+{
+	return &table->buckets[number & (table->bucket_count - 1)];
+}
+
 static void chain(struct number_table *table, struct numbered *entry)
 {
-	struct numbered **bucket = number_table_bucket(table, entry->number);
+	struct numbered **bucket = bucket_of(table, entry->number);
 	entry->chain = *bucket;
 	*bucket = entry;
 }
@@ -56,10 +61,23 @@ void number_table_add(struct number_table *table, struct numbered *entry, uint64
 
 void number_table_remove(struct number_table *table, struct numbered *entry)
 {
-	struct numbered **at = number_table_bucket(table, entry->number);
+	struct numbered **at = bucket_of(table, entry->number);
 	while (*at != entry)
 		at = &(*at)->chain;
 	*at = entry->chain;
 	entry->number = 0;
 	table->count--;
+}
+
+struct numbered *number_table_find(const struct number_table *table, uint64_t number)
+{
+	struct numbered *entry = *bucket_of(table, number);
+	while (entry && entry->number != number)
+		entry = entry->chain;
+	return entry;
+}
+
+void number_table_prefetch(const struct number_table *table, uint64_t number)
+{
+	__builtin_prefetch(*bucket_of(table, number), 1);
 }

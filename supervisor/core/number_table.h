@@ -27,18 +27,9 @@ void number_table_release(struct number_table *);
 void number_table_add(struct number_table *, struct numbered *, uint64_t number);
 /* Take it out; its number is 0 then. */
 void number_table_remove(struct number_table *, struct numbered *);
-static inline struct numbered **number_table_bucket(
-	const struct number_table *table, uint64_t number)
-{
-	return &table->buckets[number & (table->bucket_count - 1)];
-}
 /* The entry with this number, or NULL. */
-static inline struct numbered *number_table_find(const struct number_table *table, uint64_t number)
-{
-	struct numbered *entry = *number_table_bucket(table, number);
-	while (entry && entry->number != number)
-		entry = entry->chain;
-	return entry;
-}
+struct numbered *number_table_find(const struct number_table *, uint64_t number);
+/* The entry will be looked for soon: have the processor fetch it, and do not wait for it. */
+void number_table_prefetch(const struct number_table *, uint64_t number);
 
 #endif

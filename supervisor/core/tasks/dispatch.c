@@ -591,13 +591,12 @@ static enum dispatch_stop send_chosen(struct dispatch *dispatch, uint32_t depth,
 {
 	struct delivery *delivery;
 	struct pipe *pipe;
-	int wakes = 0, sends = 0, refusals = 0;
-	struct throttling_ahead ahead = {0};
+	int wakes = 0, sends = 0, refusals = 0, asks = 0;
 	bool is_throttled = throttling_is_on(&dispatch->throttling);
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
 		enum dispatch_stop stop = DISPATCH_DONE;
-		if (is_throttled)
-			throttling_expect(&dispatch->throttling, &ahead, &dispatch->queued);
+		if (is_throttled && asks++ % THROTTLING_AHEAD == 0)
+			throttling_expect(&dispatch->throttling, &dispatch->queued);
 		if (is_throttled && !may_start(dispatch, delivery, now, &stop)) {
 			if (stop == DISPATCH_REFUSED)
 				*ret_task = delivery;

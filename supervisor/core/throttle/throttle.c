@@ -118,28 +118,23 @@ uint64_t throttle_key(const struct throttle *throttle, struct text key)
 	return number + (number == THROTTLE_NO_KEY);
 }
 
-static struct numbered **bucket_of(const struct throttle *throttle, uint64_t key)
+/* What a start changes: its ring, and its neighbours in the list, which it leaves. */
+static void window_prefetch(const struct window *window)
 {
-	return number_table_bucket(&throttle->by_key, number_of_key(key));
+	ring_prefetch(&window->ring);
+	__builtin_prefetch(window->by_start.prev, 1);
+	__builtin_prefetch(window->by_start.next, 1);
 }
 
-/* First the bucket of a key, then its window, then what a start changes: its ring, and the
- * neighbours in the list, which it leaves. */
-void throttle_expect(const struct throttle *throttle, struct throttle_ahead *ahead, uint64_t key)
+void throttle_expect(const struct throttle *throttle, const uint64_t *keys, uint32_t count)
 {
-	uint64_t *first = &ahead->keys[ahead->calls % THROTTLE_STEP];
-	uint64_t *second = first + THROTTLE_STEP;
-	const struct window *window = window_find(throttle, *second);
-	if (window) {
-		ring_prefetch(&window->ring);
-		__builtin_prefetch(window->by_start.prev, 1);
-		__builtin_prefetch(window->by_start.next, 1);
+	for (uint32_t i = 0; i < count; i++)
+		number_table_prefetch(&throttle->by_key, number_of_key(keys[i]));
+	for (uint32_t i = 0; i < count; i++) {
+		const struct window *window = window_find(throttle, keys[i]);
+		if (window)
+			window_prefetch(window);
 	}
-	__builtin_prefetch(*bucket_of(throttle, *first), 1);
-	__builtin_prefetch(bucket_of(throttle, key));
-	*second = *first;
-	*first = key;
-	ahead->calls++;
 }
 
 mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct window **ret_window)

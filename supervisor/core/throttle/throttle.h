@@ -44,17 +44,10 @@ uint32_t throttle_changes(const struct throttle *);
 /* The number that stands for a key. The key itself is not kept: two keys with the same number,
  * if that ever happens, share a limit. */
 uint64_t throttle_key(const struct throttle *, struct text);
-/* throttle_ask will be called with this key, THROTTLE_AHEAD calls of this function later. With many
- * keys what it reads is in no near cache, each part found by the one before, and to wait for it
- * would take longer than the rest of a start. So have the processor fetch it in three steps, with
- * those of other keys between them. Changes nothing; a key that does not come does no harm. */
-#define THROTTLE_STEP  4 /* calls from one step to the next */
-#define THROTTLE_AHEAD (3 * THROTTLE_STEP)
-struct throttle_ahead {
-	uint64_t keys[2 * THROTTLE_STEP]; /* zeroed at first */
-	uint32_t calls;
-};
-void throttle_expect(const struct throttle *, struct throttle_ahead *, uint64_t key);
+/* throttle_ask will be called soon with these keys: have the processor fetch what it needs, for all
+ * at a time. With many keys that is in no near cache, and to wait for one key after the other would
+ * take longer than the rest of a start. Changes nothing. */
+void throttle_expect(const struct throttle *, const uint64_t *keys, uint32_t count);
 /* When a task with this key (throttle_key, or THROTTLE_NO_KEY) may start: at `now` or before, then
  * *ret_window is set until the next throttle_ask; or exactly that much later, as far as is known
  * now. A new key waits while max_keys windows have a start in them. */

@@ -616,33 +616,17 @@ static void count_delay(struct throttling *throttling, struct delivery *delivery
 	throttle_count_delay(throttling->passes.of[refuses].throttle);
 }
 
-/* NULL: no task is left. */
-static void expect(const struct throttling *throttling, struct throttling_ahead *ahead,
-	const struct delivery *delivery)
+void throttling_expect(const struct throttling *throttling, const struct link *queued)
 {
-	for (uint32_t i = 0; i < throttling->passes.count; i++)
-		if (throttling->config->throttles[i].has_key)
-			throttle_expect(throttling->passes.of[i].throttle, &ahead->of[i],
-				delivery ? delivery->throttle_keys[i] : THROTTLE_NO_KEY);
-}
-
-void throttling_expect(const struct throttling *throttling, struct throttling_ahead *ahead,
-	const struct link *queued)
-{
-	int tasks = 1;
-	if (!ahead->next) {
-		ahead->next = queued->next;
-		tasks += THROTTLE_AHEAD;
-	}
-	for (; tasks > 0; tasks--) {
-		bool is_left = ahead->next != queued;
-		expect(throttling, ahead, is_left ? task_at(ahead->next) : NULL);
-		if (!is_left)
+	uint64_t keys[THROTTLING_AHEAD];
+	for (uint32_t i = 0; i < throttling->passes.count; i++) {
+		uint32_t count = 0;
+		if (!throttling->config->throttles[i].has_key)
 			continue;
-		ahead->next = ahead->next->next;
-		/* The task after this one, for the next call. */
-		__builtin_prefetch(ahead->next);
-		__builtin_prefetch(task_at(ahead->next)->throttle_keys);
+		for (const struct link *link = queued->next;
+			count < THROTTLING_AHEAD && link != queued; link = link->next)
+			keys[count++] = task_at(link)->throttle_keys[i];
+		throttle_expect(throttling->passes.of[i].throttle, keys, count);
 	}
 }
 

@@ -111,15 +111,9 @@ static inline void throttling_arrived(
 /* Begin a turn: groups whose time has come are due, and holds whose time is over end; all of them
  * if there are other figures, or the machine was suspended. */
 void throttling_begin_turn(struct throttling *, uint32_t window, mtime boot, mtime now);
-/* Zeroed: nothing is expected yet. */
-struct throttling_ahead {
-	struct throttle_ahead of[PASSES_MAX];
-	const struct link *next; /* in the list; its head: none is left */
-};
-/* throttling_ask will be called for the tasks of this list in their order, for at most one of them
- * after each call. */
-void throttling_expect(
-	const struct throttling *, struct throttling_ahead *, const struct link *queued);
+/* throttling_ask will be called soon with the first THROTTLING_AHEAD tasks of this list. */
+#define THROTTLING_AHEAD 8
+void throttling_expect(const struct throttling *, const struct link *queued);
 /* May the task start? keeps_place: it does not go into a group (a suspect, or exclusive). */
 enum throttling_answer throttling_ask(
 	struct throttling *, struct delivery *, bool keeps_place, mtime now) MUST_CHECK;

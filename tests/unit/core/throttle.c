@@ -15,7 +15,6 @@
 /* What a throttle has to know, without its memory: every start that there was. */
 struct model {
 	struct throttle *throttle;
-	struct throttle_ahead ahead;
 	struct throttle_figures figures;
 	mtime starts[KEYS][ROUND];
 	int count[KEYS];
@@ -118,7 +117,7 @@ static bool call(struct model *model)
 	mtime naive = naive_ask(model, key);
 	uint64_t number = throttle_key(model->throttle, key_of(key, buffer));
 	if (between(0, 1)) /* it changes nothing, whether the key is known or not */
-		throttle_expect(model->throttle, &model->ahead, number);
+		throttle_expect(model->throttle, &number, 1);
 	mtime at = throttle_ask(model->throttle, number, model->now, &window);
 	bool is_early = at < naive && naive > model->now;
 	bool is_late = at > naive && at > model->now;
