@@ -161,13 +161,18 @@ static void replace_preload(struct workers *workers)
 	workers->next_preload = NULL;
 }
 
-/* Without memory for another one it is replaced at once. */
+static bool may_keep_preload(const struct workers *workers)
+{
+	return workers->config->is_preloaded && preload_can_fork(workers->preload);
+}
+
+/* If the former one has ended, the one that came after it is the former one now. Without memory for
+ * another one it is replaced at once. */
 void workers_renew_preload(struct workers *workers)
 {
-	bool is_kept = workers->config->is_preloaded && preload_can_fork(workers->preload);
-	if (workers->next_preload && !is_kept)
+	if (workers->next_preload && !may_keep_preload(workers))
 		replace_preload(workers);
-	if (!workers->next_preload && is_kept)
+	if (!workers->next_preload && may_keep_preload(workers))
 		workers->next_preload = new_preload(workers);
 	preload_hold(workers->preload, workers->next_preload);
 	preload_renew(workers->next_preload ? workers->next_preload : workers->preload);
@@ -186,7 +191,10 @@ void workers_settle_preload(struct workers *workers, bool are_all_new)
 	preload_free(workers->next_preload);
 	workers->next_preload = NULL;
 	preload_hold(workers->preload, false);
-	log_preload(workers, "the former preloaded process goes on forking workers");
+	log_preload(workers, preload_can_fork(workers->preload)
+				     ? "the former preloaded process goes on forking workers"
+				     : "the former preloaded process has ended, too: the next "
+				       "worker comes from one that loads the present program");
 }
 
 unsigned workers_preloads(const struct workers *workers, struct preload_facts ret[WORKERS_PRELOADS])

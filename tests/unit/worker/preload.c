@@ -585,16 +585,32 @@ START_TEST(a_former_process_that_ends_is_not_started_again)
 	workers_request(rig.workers, 1, 1, SLOT_SPAWN);
 	workers_rig_expect(&rig, SLOT_READY);
 	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 2);
-	if (_i == 0) {
-		workers_settle_preload(rig.workers, false);
-	} else { /* the other one is the former one of the next restart */
-		workers_renew_preload(rig.workers);
-		workers_settle_preload(rig.workers, true);
-	}
-	workers_request(rig.workers, 1, 1, SLOT_QUIT);
-	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
-	workers_request(rig.workers, 1, 2, SLOT_SPAWN);
+	workers_settle_preload(rig.workers, false);
+	expect_logged(&rig, "the former preloaded process has ended, too");
+	expect_ready_again(&rig, 1, 1);
+	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 3);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* The one that came after it has forked a worker, and so is kept in the next restart. */
+START_TEST(the_next_restart_keeps_the_process_of_one_without_a_former_one)
+{
+	struct workers_rig rig;
+	pid_t former = begin_restart(&rig, "good");
+	kill(former, SIGKILL);
+	await_logged(&rig, "ended with signal 9: the restart goes on without it");
+	workers_request(rig.workers, 1, 1, SLOT_SPAWN);
 	workers_rig_expect(&rig, SLOT_READY);
+	rig.command[2] = (char *)"exits";
+	workers_renew_preload(rig.workers);
+	workers_request(rig.workers, 0, 1, SLOT_QUIT);
+	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
+	workers_request(rig.workers, 0, 2, SLOT_SPAWN);
+	expect_not_forked(&rig, ESRCH);
+	workers_settle_preload(rig.workers, false);
+	expect_logged(&rig, "the former preloaded process goes on forking workers");
+	expect_ready_again(&rig, 1, 1);
 	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 3);
 	workers_rig_close(&rig);
 }
@@ -719,7 +735,6 @@ static Suite *suite(void)
 	tcase_add_loop_test(loops, one_that_hangs_is_killed_and_replaced, 0, 2);
 	tcase_add_loop_test(loops, a_worker_may_leave_before_it_is_forked, 0, 2);
 	tcase_add_loop_test(loops, the_former_process_forks_again_when_a_restart_is_given_up, 0, 3);
-	tcase_add_loop_test(loops, a_former_process_that_ends_is_not_started_again, 0, 2);
 	suite_add_tcase(s, loops);
 	UNIT_CASE(s, "one", a_killed_worker_is_forked_again, a_missing_program_fails_all,
 		one_that_ends_after_a_fork_is_replaced, the_answer_before_its_end_counts,
@@ -728,8 +743,10 @@ static Suite *suite(void)
 		those_that_wait_fail_when_a_command_comes,
 		the_former_process_ends_when_all_workers_are_new,
 		a_silent_process_ends_when_the_restart_is_given_up,
-		a_second_restart_keeps_the_former_process, a_process_of_another_user_is_not_kept,
-		a_process_that_forked_no_worker_is_not_kept,
+		a_second_restart_keeps_the_former_process,
+		a_former_process_that_ends_is_not_started_again,
+		the_next_restart_keeps_the_process_of_one_without_a_former_one,
+		a_process_of_another_user_is_not_kept, a_process_that_forked_no_worker_is_not_kept,
 		the_last_line_is_of_the_process_that_failed);
 	return s;
 }
