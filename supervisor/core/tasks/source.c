@@ -243,6 +243,7 @@ static void flush_accepted(struct source *source)
 	if (!source->has_gap)
 		flush_prefix(source);
 	flush_singly(source, &source->accepted);
+	source->accepted_since = MTIME_NEVER;
 	if (!source->ripe)
 		source->ripe_since = MTIME_NEVER;
 }
@@ -254,7 +255,6 @@ void source_flush(struct source *source)
 	flush_accepted(source);
 	flush_singly(source, &source->released);
 	source->ripe_since = MTIME_NEVER;
-	source->accepted_since = MTIME_NEVER;
 }
 
 static bool waits_for_order(const struct source *source)

@@ -390,16 +390,21 @@ START_TEST(acks_of_short_accepted_tasks_wait_a_moment)
 }
 END_TEST
 
+/* Nor do they hasten those that wait for the acks before them. */
 START_TEST(acks_of_other_accepted_tasks_do_not_wait)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
 	source_consume(&ledger.source, 1000);
 	ledger_enter_all(&ledger, 1, 9);
+	ledger_release(&ledger, 7);
 	rig_forget(&ledger.rig);
 	accept_at(&ledger, 3, 100);
 	source_flush_ripe(&ledger.source, false, false, 100);
 	rig_expect(&ledger.rig, "ack 3");
+	ck_assert_int_eq(source_deadline(&ledger.source), 100 + 10 * MTIME_MS);
+	source_flush_ripe(&ledger.source, false, false, 100 + 2 * MTIME_MS);
+	rig_expect(&ledger.rig, "");
 	delivery_free(ledger.deliveries[3]);
 	ledger_end(&ledger);
 }
