@@ -50,7 +50,7 @@ static json_t *json_of_failed_restart(const struct pool_runtime *runtime, bool i
 
 	if (!restart->why)
 		return json_null();
-	restart_text(restart, runtime->report.command, is_operator, why);
+	restart_text(restart, is_operator ? runtime->report.command : NULL, why);
 	return json_pack("{s:o, s:o}", "why", json_text(text_from(why)), "age_s",
 		control_json_since(restart->at));
 }

@@ -282,7 +282,7 @@ void health_hide_details(struct health *health)
 	health->publish_refusal = health->publish_refusal_kind;
 	health->difference = health->difference_kind;
 	health->unbound = health->unbound_kind;
-	health->is_without_stderr = true;
+	health->program = NULL;
 }
 
 bool health_has(unsigned set, enum health_cause cause)
@@ -432,7 +432,7 @@ static void append_failed_restart(struct buf *out, const struct health *health)
 
 	buf_printf(out, "its last restart was given up %s ago: %s; former workers stay",
 		span_text(clock_now() - restart->at, span),
-		restart_text(restart, health->program, !health->is_without_stderr, why));
+		restart_text(restart, health->program, why));
 }
 
 static void append_failures(struct buf *out, const struct statistics *statistics)

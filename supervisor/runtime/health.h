@@ -74,8 +74,7 @@ struct health {
 	const char *difference, *difference_kind; /* of the queue; NULL: none is known */
 	const char *unbound, *unbound_kind;       /* why a binding is missing; NULL: none is */
 	const struct statistics *statistics;      /* of the pool */
-	const char *program;                      /* of its workers */
-	bool is_without_stderr;                   /* texts of workers are left out */
+	const char *program;                      /* of its workers; see restart_text */
 	unsigned suspects;                        /* tasks that wait to run alone */
 	unsigned dead_letters;                    /* messages in dead_letter_queue */
 	const char *dead_letter_queue;
@@ -114,8 +113,8 @@ struct health_walk {
 };
 bool health_next(const struct supervisor_view *, struct health_walk *);
 
-/* Leave of each failure only its kind, and no text of workers, for readers who need not be our own
- * user. */
+/* Leave of each failure only its kind, no text of workers and no path, for readers who need not be
+ * our own user. */
 void health_hide_details(struct health *);
 bool health_is_ready(const struct supervisor_view *);
 bool health_has(unsigned set, enum health_cause);

@@ -506,8 +506,8 @@ static void add_restart(struct line *line)
 	const struct report *report = line->report;
 	char why[RESTART_TEXT_SIZE];
 
-	line_printf(line, "%s",
-		restart_text(&report->statistics.failed_restart, report->command, true, why));
+	line_printf(
+		line, "%s", restart_text(&report->statistics.failed_restart, report->command, why));
 }
 
 static const struct part {

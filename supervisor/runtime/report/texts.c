@@ -113,22 +113,24 @@ static struct advice restart_advice(const struct last_death *last)
 	return (struct advice){"wpool logs has what ", " wrote: correct it"};
 }
 
-const char *restart_text(const struct failed_restart *restart, const char *program, bool with_line,
-	char buffer[RESTART_TEXT_SIZE])
+const char *restart_text(
+	const struct failed_restart *restart, const char *program, char buffer[RESTART_TEXT_SIZE])
 {
 	const struct last_death *last = &restart->last;
-	const char *line = with_line ? last->stderr_line : "";
+	const char *line = last->stderr_line;
 	struct advice advice;
 	char exit[EXIT_TEXT_SIZE];
+	int len = snprintf(buffer, RESTART_TEXT_SIZE, "%s", restart->why);
 
-	if (last->exit.kind == EXIT_NONE) {
-		snprintf(buffer, RESTART_TEXT_SIZE, "%s", restart->why);
+	if (last->exit.kind == EXIT_NONE)
 		return buffer;
-	}
+	len += snprintf(buffer + len, RESTART_TEXT_SIZE - (size_t)len, ", the last one: %s",
+		exit_text(&last->exit, last->why, exit));
+	if (!program)
+		return buffer;
 	advice = restart_advice(last);
-	snprintf(buffer, RESTART_TEXT_SIZE,
-		"%s, the last one: %s%s%s (%s\"%s\"%s, then restart again)", restart->why,
-		exit_text(&last->exit, last->why, exit), *line ? "; last stderr line: " : "", line,
+	snprintf(buffer + len, RESTART_TEXT_SIZE - (size_t)len,
+		"%s%s (%s\"%s\"%s, then restart again)", *line ? "; last stderr line: " : "", line,
 		advice.before, program, advice.after);
 	return buffer;
 }

@@ -6,8 +6,6 @@
 #include "core/exit.h"
 #include "core/workers/scaling.h"
 
-#include <stdbool.h>
-
 struct failed_restart;
 
 /* Sizes of buffers; each function returns its buffer. */
@@ -25,9 +23,10 @@ const char *span_text(mtime span, char buffer[SPAN_TEXT_SIZE]);
 const char *scaling_text(const struct scaling *, char buffer[SCALING_TEXT_SIZE]);
 /* Why a restart was given up, what became of its last worker, and what to try: "three new workers
  * in a row did not become ready, the last one: exit status 3; last stderr line: no model (wpool
- * logs has what "/srv/mail" wrote: correct it, then restart again)". program: of the workers.
- * with_line: the line of stderr, which may have parts of a message. */
-const char *restart_text(const struct failed_restart *, const char *program, bool with_line,
-	char buffer[RESTART_TEXT_SIZE]);
+ * logs has what "/srv/mail" wrote: correct it, then restart again)". program: of the workers; NULL:
+ * a reader who may know neither where it is nor the line of stderr, which may have parts of a
+ * message: both are left out. */
+const char *restart_text(
+	const struct failed_restart *, const char *program, char buffer[RESTART_TEXT_SIZE]);
 
 #endif

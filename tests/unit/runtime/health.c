@@ -224,11 +224,11 @@ START_TEST(a_restart_that_was_given_up_is_explained)
 			cases[i].text);
 		ck_assert_str_eq(text_of_cause(&health, HEALTH_RESTART_GIVEN_UP), expected);
 	}
-	health_hide_details(&health); /* the line may have parts of a message */
+	/* The line may have parts of a message, and where the program is, is not for all. */
+	health_hide_details(&health);
 	ck_assert_str_eq(text_of_cause(&health, HEALTH_RESTART_GIVEN_UP),
 		"its last restart was given up 5 min ago: three failed, the last one: exit status "
-		"3 (wpool logs has what \"/srv/mail\" wrote: correct it, then restart again); "
-		"former workers stay");
+		"3; former workers stay");
 }
 END_TEST
 
