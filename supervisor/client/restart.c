@@ -31,11 +31,10 @@ static int on_option(struct api_command *q, int option)
 /* Why the restart of a pool has ended without success; NULL: all its workers are new. */
 static const char *failure_of(const json_t *pool)
 {
-	const char *why = json_string_value(json_cell_find(pool, "restart_given_up.why"));
-
-	if (!why && json_is_true(json_cell_find(pool, "workers.restarting")))
-		why = "the pool ends, or another one replaces it";
-	return why;
+	/* Then restart_given_up is of an earlier one. */
+	if (json_is_true(json_cell_find(pool, "workers.restarting")))
+		return "the pool ends, or another one replaces it";
+	return json_string_value(json_cell_find(pool, "restart_given_up.why"));
 }
 
 static int exit_code_of(const json_t *answer)

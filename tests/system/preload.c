@@ -348,6 +348,27 @@ START_TEST(a_reload_to_a_bad_program_keeps_the_former_process)
 }
 END_TEST
 
+/* The new process never forks. An earlier restart was given up, whose reason is not this one's. */
+START_TEST(a_wait_for_a_restart_ends_with_the_supervisor)
+{
+	script = scratch_path(fixture.folder, "program");
+	write_script(good_line());
+	struct proc *proc = begin(scratch_text(
+		"- {name: tested, queue: %s, preload: [%s], workers: 1}\n", fixture.queue, script));
+	facts_of_next();
+	write_script("exit 3");
+	RUN(75, "restart", "tested", "--wait");
+	write_script("echo hangs >&2; exec sleep 1000");
+	struct proc *command = fixture_wpool((const char *const[]){
+		"restart", "tested", "--wait", "--socket", control_socket(), NULL});
+	proc_expect(proc, "hangs");
+	fixture_stop(proc);
+	ck_assert_int_eq(proc_wait(command), 75);
+	control_expect_text(proc_stderr(command),
+		"tested: restart given up: the pool ends, or another one replaces it");
+}
+END_TEST
+
 /* Both processes end with a supervisor that is killed during a restart. */
 START_TEST(nothing_outlives_a_supervisor_that_is_killed_during_a_restart)
 {
@@ -492,6 +513,7 @@ int main(void)
 		{a_restart_replaces_process_and_workers, LANGUAGES},
 		{a_restart_that_is_given_up_keeps_the_former_process, 4},
 		{a_reload_to_a_bad_program_keeps_the_former_process, 1},
+		{a_wait_for_a_restart_ends_with_the_supervisor, 1},
 		{nothing_outlives_a_supervisor_that_is_killed_during_a_restart, 2},
 		{a_reload_replaces_it_and_may_change_the_kind, 1},
 		{nothing_outlives_a_killed_supervisor, LANGUAGES},
