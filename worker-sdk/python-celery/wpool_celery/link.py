@@ -49,9 +49,11 @@ class Events(EventDispatcher):
     def flush(self, errors=True, groups=True):
         while self.waiting:
             batch = [self.waiting.popleft() for _ in range(min(len(self.waiting), BATCH))]
-            tasks = [event for event in batch if group_from(event["type"]) == "task"]
+            tasks, others = [], []
+            for event in batch:
+                (tasks if group_from(event["type"]) == "task" else others).append(event)
             try:
-                for event in (event for event in batch if event not in tasks):
+                for event in others:
                     self._put(event, event["type"].replace("-", "."))
                 self._put(tasks, "task.multi")
             except Exception:
