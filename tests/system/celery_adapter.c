@@ -335,6 +335,15 @@ START_TEST(what_was_away_comes_back)
 }
 END_TEST
 
+/* What no call from outside can bring about at a certain moment. */
+START_TEST(pieces_hold_alone)
+{
+	struct celery_side side = celery_side("pieces", "rpc://");
+	free(celery_run_script(&side, "pieces.py", (const char *const[]){NULL}));
+	celery_side_release(&side);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("celery_adapter", {bad_messages_are_dead_letters, 1},
@@ -342,5 +351,5 @@ int main(void)
 		{what_cannot_be_is_refused_in_a_line, REFUSALS},
 		{lines_of_celery_have_their_level, 1}, {a_pool_that_lacks_settings_runs_nothing, 5},
 		{the_printed_configuration_serves, 1}, {an_eta_survives_a_restart_of_everything, 1},
-		{what_was_away_comes_back, DAMAGES});
+		{what_was_away_comes_back, DAMAGES}, {pieces_hold_alone, 1});
 }

@@ -17,7 +17,7 @@ from wpool_worker.errors import log_error, log_exception
 from wpool_worker.plain_task import Task
 
 from .link import Events, Link
-from .pool import CRASHED, LATER_MIN, TERMINATED, TIMED_OUT, TaskMessage, end_process
+from .pool import CRASHED, LATER_MIN, TERMINATED, TIMED_OUT, TaskMessage, end_process, task_id
 from .records import reserve, terminated
 
 logger = get_logger(__name__)
@@ -29,6 +29,11 @@ def lacks(task):
     is_text = "timelimit" in headers and all(isinstance(value, str) for value in headers.values())
     return [setting for setting, is_missing in (
         ("body: bin", task.is_text), ("headers: typed", is_text), ("properties: true", task.attempt is None)) if is_missing]
+
+
+def directly(call_soon, args, **_):
+    """In place of a promise: what acks a message is called at once, and by no promise. Celery 5.3 and later also give on_error."""
+    return args[0]
 
 
 class Consumer(celery_consumer.Consumer):
@@ -61,7 +66,7 @@ class Consumer(celery_consumer.Consumer):
         self.event_dispatcher = Events(app=self.app, hostname=self.hostname, enabled=self.has_task_events or has_heart,
                                        groups=None if self.has_task_events else ["worker"])
         self.update_strategies()
-        self.receive = self.create_task_handler(promise=lambda call_soon, args: args[0])  # acks at once, and calls it by no promise
+        self.receive = self.create_task_handler(promise=directly)
         link = Link(self, not self.options["without_mingle"])
         link.start()
         link.is_ready.wait(5)  # the broker may be away
@@ -83,8 +88,8 @@ class Consumer(celery_consumer.Consumer):
 
     def work(self, task):
         """Return the answer to a task."""
-        if task.properties.get("content_type") != "application/json" or signals.task_received.receivers:
-            task._flush()  # code of others runs before the task's
+        if not self.begins_at_once(task):
+            task._flush()
         if not self.has_settings and (lacking := lacks(task)):
             logger.error("wpool_celery: this pool cannot run Celery's tasks, which wait. Add these lines to it, and reload wpool:\n  %s",
                          "\n  ".join(lacking))
@@ -92,17 +97,27 @@ class Consumer(celery_consumer.Consumer):
         self.has_settings = True
         message = TaskMessage(task, self.accept)
         message.lost = self.loss_before(task)
-        self.pool.message = message
         try:
             self.handle(message)
         finally:
             with self.pool.lock:
-                self.pool.message = self.pool.terminate_by = None
+                self.pool.request = self.pool.terminate_by = None
         if message.reason:
             log_error(f"wpool_celery: {message.headers.get('task')}[{message.headers.get('id')}]: {message.reason}")
         return message.answer or Fail()
 
     work.flushes = True
+
+    def begins_at_once(self, task):
+        """Whether nothing comes before it that may take long or end this process: no code of others, no result that is stored."""
+        headers = task.headers
+        try:
+            return (task.attempt == 1 and task.properties.get("content_type") == "application/json"
+                    and headers["task"] in self.strategies and headers["id"] not in state.revoked
+                    and not (headers.get("expires") or headers.get("stamped_headers") or headers.get("compression")
+                             or signals.task_received.receivers))
+        except (KeyError, TypeError):  # no task of Celery
+            return False
 
     def handle(self, message):
         self.pool.has_begun = False
@@ -124,7 +139,7 @@ class Consumer(celery_consumer.Consumer):
         """Return how the attempt before this one ended, if Celery would not run the task again."""
         if task.attempt == 1:
             return None
-        if terminated(self.pool.records, task.correlation_id):
+        if task_id(task) and terminated(self.pool.records, task_id(task)):
             return TERMINATED
         definition, reason = self.app.tasks.get(str(task.headers.get("task"))), task.headers.get("x-wpool-reason")
         if reason == "killed" or not definition or not definition.acks_late:

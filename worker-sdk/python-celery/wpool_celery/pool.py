@@ -14,6 +14,7 @@ from celery.concurrency.base import BasePool
 from celery.concurrency.prefork import process_initializer
 from celery.exceptions import InvalidTaskError, SoftTimeLimitExceeded, WorkerLostError
 from celery.utils.nodenames import NODENAME_DEFAULT, nodename, nodesplit
+from celery.worker import state
 from kombu.message import Message
 from wpool_worker import Done, Postpone, Reject, preload
 from wpool_worker.encode import HARD_LIMIT_MAX
@@ -30,6 +31,11 @@ def end_process(why, error):
     """As a crash: the task in hand counts as lost."""
     log_exception(why, error)
     os._exit(1)
+
+
+def task_id(task):
+    """Return Celery's id of a task. In protocol 1 the header lacks, and the other one is the id; in protocol 2 it may be anything."""
+    return task.headers.get("id") or task.correlation_id
 
 
 class TaskMessage(Message):
@@ -76,9 +82,9 @@ class TaskMessage(Message):
 
 
 class Pool(BasePool):
-    message = None  # of the task in hand, until its answer is chosen
+    request = None  # of the task in hand, from its begin until its answer is chosen
     has_begun = False  # Celery has found nothing wrong with it
-    terminate_by = None  # the signal by which remote control wants this process to end
+    terminate_by = None  # the signal by which remote control wants the process of a task to end
     records = ""  # the beginning of the paths of its files
     _on_soft = None  # what follows when the soft limit of the running task is over
 
@@ -105,7 +111,7 @@ class Pool(BasePool):
     def on_stop(self):
         signals.worker_process_shutdown.send(sender=None, pid=os.getpid(), exitcode=0)
 
-    def apply_async(self, target, args=None, accept_callback=None, timeout_callback=None, callback=None, **_):
+    def apply_async(self, target, args=None, accept_callback=None, timeout_callback=None, callback=None, error_callback=None, **_):
         request, message = accept_callback.__self__, accept_callback.__self__.message
         # Celery has copied the limits of the task: it would not see those that remote control has set.
         hard, soft = request.time_limits
@@ -117,19 +123,21 @@ class Pool(BasePool):
         if message.lost:
             return self._record_loss(request, hard)
         if hard:
-            message.task.set_hard_limit(min(hard + HARD_LIMIT_MARGIN, HARD_LIMIT_MAX))
+            hard = min(hard, HARD_LIMIT_MAX - HARD_LIMIT_MARGIN)
+            message.task.set_hard_limit(hard + HARD_LIMIT_MARGIN)
         # If nobody gets the task again, the next process has to record its failure.
         if not request.task.acks_late or message.task.attempt >= (message.task.attempts or 1):
             self.journal.begin(message.task._packed, hard)
-        message.is_beginning = True
+        self.request, message.is_beginning = request, True
         accept_callback(self.pid, time.monotonic())
         message.is_beginning = False
-        if self.terminate_by is None:  # else it was revoked in this moment
-            message.task._flush()
-            # The last two arguments say that it is decoded.
-            result = self._call(target, (*args[:3], payload, None, None), soft, timeout_callback)
-            self.journal.end()
-            callback(result)
+        if request._already_revoked:  # in this moment
+            return self.journal.end()
+        message.task._flush()
+        # The last two arguments say that it is decoded.
+        result = self._call(target, (*args[:3], payload, None, None), soft, timeout_callback)
+        self.journal.end()
+        (error_callback if isinstance(result, ExceptionInfo) else callback)(result)
 
     @staticmethod
     def _check(task_id, payload, *limits):
@@ -151,7 +159,9 @@ class Pool(BasePool):
             alarm.start()
         try:
             return target(*args)
-        except BaseException as error:  # what Celery's tracer lets pass would end Celery's process
+        except Exception:  # Celery's tracer has let it pass
+            return ExceptionInfo()
+        except BaseException as error:  # it would end Celery's process
             end_process("the task ended its process", error)
         finally:
             self._on_soft = None
@@ -190,14 +200,18 @@ class Pool(BasePool):
     def end_terminated(self):
         """Of the link's thread: end this process if the task in hand was terminated."""
         with self.lock:
+            request = self.request  # and not one that was over when terminate_job() was called for it
+            if not self.terminate_by or not request or not (request.id in state.revoked or request._already_revoked):
+                return
             if self.terminate_by == signal.SIGUSR1:  # for a soft end, as in Celery
                 self.terminate_by = None
                 self._interrupt()
-            elif self.terminate_by is not None and self.message is not None:
+            else:
                 log_error("wpool_celery: the task was revoked; its process ends")
                 self.journal.end()
                 # No answer: it would bring the next task, which would then be the one whose process dies. So this one comes
                 # again, if it has an attempt left, and who gets it answers it.
-                terminated(self.records, self.message.task.correlation_id, is_now=True)
-                os.kill(os.getpid(), self.terminate_by)
+                terminated(self.records, request.id, is_now=True)
+                request.message.task._flush()
+                os.kill(self.pid, self.terminate_by)
                 os._exit(1)
