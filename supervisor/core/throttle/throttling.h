@@ -112,7 +112,7 @@ static inline void throttling_arrived(
  * if there are other figures, or the machine was suspended. */
 void throttling_begin_turn(struct throttling *, uint32_t window, mtime boot, mtime now);
 /* throttling_ask will be called soon with the first THROTTLING_AHEAD tasks of this list. */
-#define THROTTLING_AHEAD 8
+#define THROTTLING_AHEAD 16
 void throttling_expect(const struct throttling *, const struct link *queued);
 /* May the task start? keeps_place: it does not go into a group (a suspect, or exclusive). */
 enum throttling_answer throttling_ask(
