@@ -352,7 +352,7 @@ static void append_recovery(struct buf *out, const struct crash_loop *loop)
 	else
 		buf_printf(out, "; %u of them %s ready again", loop->recovering,
 			loop->recovering == 1 ? "is" : "are");
-	buf_printf(out, ": no failure any more after a task, or %d s",
+	buf_printf(out, "; over when each has answered a task, or been ready for %d s",
 		(int)(LIFE_IS_LONG / MTIME_SECOND));
 }
 

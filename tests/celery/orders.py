@@ -1,7 +1,7 @@
 """The Celery application of the tests: a task for each thing that a task can do. It does not know under which worker it runs.
 
 Its environment: ORDERS_BROKER, ORDERS_BACKEND, ORDERS_QUEUE; ORDERS_TRAIL, a file to which it writes what happens; ORDERS_SETTINGS,
-more of its configuration, as a JSON object.
+more of its configuration, as a JSON object; ORDERS_SAY, what it prints when it is loaded.
 """
 
 import ctypes
@@ -13,6 +13,8 @@ import time
 from celery import Celery, signals
 from celery.exceptions import Ignore, Reject, SoftTimeLimitExceeded
 
+if "ORDERS_SAY" in os.environ:
+    print(os.environ["ORDERS_SAY"])
 QUEUE = os.environ["ORDERS_QUEUE"]
 TRAIL = os.environ["ORDERS_TRAIL"]
 

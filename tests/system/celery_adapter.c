@@ -227,6 +227,8 @@ START_TEST(the_printed_configuration_serves)
 {
 	celery_start_redis();
 	struct celery_side side = celery_side("wpool", NULL);
+	const char *const more[] = {"ORDERS_SAY=loaded", NULL};
+	side.more = more;
 	const char *const options[] = {"-c", "3", "--max-tasks-per-child=50",
 		"--max-memory-per-child=300000", "--time-limit", "90", "-E", "-C", "-q", "--uid",
 		"root", "--gid=root", "--umask", "027", "--pidfile", "a.pid", "--executable", "x",
@@ -240,6 +242,7 @@ START_TEST(the_printed_configuration_serves)
 		"\"--app=orders\", \"--time-limit\", \"90\", \"-E\", \"-n\", \"w@%h\", "};
 	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
 		ck_assert_msg(strstr(text, expected[i]), "no %s in\n%s", expected[i], text);
+	side.more = NULL;
 	expect_check(&side, "add", "SUCCESS 5\n");
 	fixture_stop(serve);
 	free(text);

@@ -258,12 +258,12 @@ START_TEST(a_crash_loop_is_reported_with_count_and_exit)
 			"boot limit; next start in 0 ms"},
 		{{1, 2, 4, &status, MTIME_NEVER, 1},
 			"crash loop: 1 of 2 workers failed 4 times in a row, last 7.0 s ago: ",
-			"exit status 3; it is ready again: no failure any more after a task, or 10 s"},
+			"exit status 3; it is ready again; over when each has answered a task, or been ready for 10 s"},
 		{{2, 2, 4, &status, MTIME_NEVER, 2}, "crash loop: 2 of 2 workers failed up to 4 ",
-			"; they are ready again: no failure any more after a task, or 10 s"},
+			"; they are ready again; over when each has answered a task, or been ready for 10 s"},
 		{{2, 2, 4, &status, now - MTIME_SECOND, 1}, "crash loop: 2 of 2 workers failed up ",
-			"; next start in 0 ms; 1 of them is ready again: no failure any more after "
-			"a task, or 10 s"},
+			"; next start in 0 ms; 1 of them is ready again; over when each has answered "
+			"a task, or been ready for 10 s"},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

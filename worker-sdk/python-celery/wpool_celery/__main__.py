@@ -73,7 +73,7 @@ class Worker(celery_worker.Worker):
             if not (self.config_of and name == "autoscale"):  # which the configuration has
                 refuse(f"not --{name}, but {INSTEAD[name]}")
         if self.config_of:
-            print(pool_config(self.app, {**options, **self.of_service}, self.config_of), end="")
+            print(pool_config(self.app, {**options, **self.of_service}, self.config_of), end="", file=sys.__stdout__)
             sys.exit()
         if stat.S_IFMT(os.fstat(0).st_mode) not in (stat.S_IFIFO, stat.S_IFSOCK):  # so no supervisor writes to it
             refuse("wpool starts this: `python3 -m wpool_celery --pool-config -A APP > wpool.yaml`, `wpool serve --config wpool.yaml`")
@@ -113,6 +113,7 @@ def main(arguments=None):
     if "pool_config" in ours:
         Worker.of_service, rest = take(rest, OF_SERVICE)
         Worker.config_of = given + take(rest, SETTINGS)[1]
+        sys.stdout = sys.stderr  # what the application prints when it is loaded is no configuration
     celery_worker.Worker = Worker
     command([*given, "worker", "--pool=solo", *rest], prog_name="wpool_celery", auto_envvar_prefix="CELERY")
 
