@@ -230,16 +230,17 @@ START_TEST(the_printed_configuration_serves)
 	const char *const more[] = {"ORDERS_SAY=loaded", NULL};
 	side.more = more;
 	const char *const options[] = {"-c", "3", "--max-tasks-per-child=50",
-		"--max-memory-per-child=300000", "--time-limit", "90", "-E", "-C", "-q", "--uid",
-		"root", "--gid=root", "--umask", "027", "--pidfile", "a.pid", "--executable", "x",
-		"-n", "w@%h", "-l", "INFO", "-Ofair", "--prefetch-multiplier=1", "-I", "orders",
-		"--without-gossip", "-s", "x", "--scheduler=x", "-S", "x", NULL};
+		"--max-memory-per-child=300000", "--time-limit", "1234567", "-E", "-C", "-q",
+		"--uid", "root", "--gid=root", "--umask", "027", "--pidfile", "a.pid",
+		"--executable", "x", "-n", "w@%h", "-l", "INFO", "-Ofair",
+		"--prefetch-multiplier=1", "-I", "orders", "--without-gossip", "-s", "x",
+		"--scheduler=x", "-S", "x", NULL};
 	char *text;
 	struct proc *serve = celery_start_printed(&side, options, &text);
-	static const char *const expected[] = {"workers: 3", "tasks: 50", "hard: 90s", "body: bin",
-		"headers: typed", "properties: true", "pipeline: 1", "memory: 300000KiB",
-		"user: \"root\"", "group: \"root\"", "umask: \"027\"",
-		"\"--app=orders\", \"--time-limit\", \"90\", \"-E\", \"-n\", \"w@%h\", "};
+	static const char *const expected[] = {"workers: 3", "tasks: 50", "hard: 1234567s",
+		"body: bin", "headers: typed", "properties: true", "pipeline: 1",
+		"memory: 300000KiB", "user: \"root\"", "group: \"root\"", "umask: \"027\"",
+		"\"--app=orders\", \"--time-limit\", \"1234567\", \"-E\", \"-n\", \"w@%h\", "};
 	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
 		ck_assert_msg(strstr(text, expected[i]), "no %s in\n%s", expected[i], text);
 	side.more = NULL;

@@ -35,7 +35,7 @@ def pool(app, queue, options, arguments):
         yield "pipeline", 1
     elif option("prefetch_multiplier") != 4 and isinstance(workers, int):
         yield "prefetch", workers * option("prefetch_multiplier")
-    yield "limits", f"{{boot: 1min, hard: {f'{limit:g}s' if limit else '365d'}}}  # tasks and messages may have their own"
+    yield "limits", f"{{boot: 1min, hard: {f'{limit:.12g}s' if limit else '365d'}}}  # tasks and messages may have their own"
     yield "retry", "{attempts: 3, delay: [100ms], jitter: 0}  # of tasks whose process dies, with reject_on_worker_lost"
     if recycle:
         yield "recycle", f"{{{', '.join(recycle)}}}"
