@@ -15,6 +15,7 @@ static const struct supervisor_view view = {.pool_set = &pool_set};
 static struct pool_runtime *first, *second;
 static struct history_list list;
 static struct buf text;
+static json_t *document; /* of the last entries() */
 
 static struct pool_runtime *add_pool(void)
 {
@@ -33,6 +34,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+	json_decref(document);
 	buf_release(&text);
 	pool_set_release(&pool_set);
 	runtime_rig_close(&rig);
@@ -60,10 +62,10 @@ static bool make_piece(void)
 
 static json_t *entries(void)
 {
-	json_t *json = json_loadb((const char *)buf_text(&text).ptr, buf_len(&text), 0, NULL);
-
-	ck_assert_ptr_nonnull(json);
-	return json_object_get(json, "history");
+	json_decref(document);
+	document = json_loadb((const char *)buf_text(&text).ptr, buf_len(&text), 0, NULL);
+	ck_assert_ptr_nonnull(document);
+	return json_object_get(document, "history");
 }
 
 static json_int_t integer(const json_t *entry, const char *name)
