@@ -134,15 +134,14 @@ def any_hard_limit_can_be_set():
 
 
 def a_termination_is_that_of_an_id():
-    """A correlation id is the sender's affair; a task without an id is none that was terminated."""
+    """A correlation id is the sender's affair."""
     assert pool.task_id(task(fields={"1": "another"})) == "an id"
     assert pool.task_id(task({"id": None}, {"1": "in protocol 1"})) == "in protocol 1"
     made = a_pool()
     worker = Bunch(pool=made, app=Celery())
-    for terminated_id, is_known in (("an id", True), (None, False)):
-        records.terminated(made.records, terminated_id, is_now=True)
-        one = task({"id": terminated_id}, attempt=2)
-        assert (consumer.Consumer.loss_before(worker, one) == pool.TERMINATED) is is_known, terminated_id
+    records.terminated(made.records, "an id", is_now=True)
+    for other_id, lost in (("an id", pool.TERMINATED), ("another", None), (None, None)):
+        assert consumer.Consumer.loss_before(worker, task({"id": other_id}, attempt=2)) == lost, other_id
 
 
 for test in [value for value in list(globals().values()) if getattr(value, "__module__", None) == __name__

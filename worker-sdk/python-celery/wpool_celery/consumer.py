@@ -139,7 +139,7 @@ class Consumer(celery_consumer.Consumer):
         """Return how the attempt before this one ended, if Celery would not run the task again."""
         if task.attempt == 1:
             return None
-        if task_id(task) and terminated(self.pool.records, task_id(task)):
+        if terminated(self.pool.records, task_id(task)):
             return TERMINATED
         definition, reason = self.app.tasks.get(str(task.headers.get("task"))), task.headers.get("x-wpool-reason")
         if reason == "killed" or not definition or not definition.acks_late:

@@ -49,9 +49,8 @@ class Events(EventDispatcher):
     def flush(self, errors=True, groups=True):
         while self.waiting:
             batch = [self.waiting.popleft() for _ in range(min(len(self.waiting), BATCH))]
-            tasks, others = [], []
-            for event in batch:
-                (tasks if group_from(event["type"]) == "task" else others).append(event)
+            tasks = [event for event in batch if group_from(event["type"]) == "task"]
+            others = [event for event in batch if group_from(event["type"]) != "task"]
             try:
                 for event in others:
                     self._put(event, event["type"].replace("-", "."))

@@ -205,13 +205,12 @@ class Pool(BasePool):
                 return
             if self.terminate_by == signal.SIGUSR1:  # for a soft end, as in Celery
                 self.terminate_by = None
-                self._interrupt()
-            else:
-                log_error("wpool_celery: the task was revoked; its process ends")
-                self.journal.end()
-                # No answer: it would bring the next task, which would then be the one whose process dies. So this one comes
-                # again, if it has an attempt left, and who gets it answers it.
-                terminated(self.records, request.id, is_now=True)
-                request.message.task._flush()
-                os.kill(self.pid, self.terminate_by)
-                os._exit(1)
+                return self._interrupt()
+            log_error("wpool_celery: the task was revoked; its process ends")
+            self.journal.end()
+            # No answer: it would bring the next task, which would then be the one whose process dies. So this one comes
+            # again, if it has an attempt left, and who gets it answers it.
+            terminated(self.records, request.id, is_now=True)
+            request.message.task._flush()
+            os.kill(self.pid, self.terminate_by)
+            os._exit(1)
