@@ -349,7 +349,7 @@ class QuitsAtContextSwitch(ReadsLines):
 
 class DropsTheTaskAtQuit(Worker):
     def handle(self, task):
-        if select.select([0], [], [], 0.3)[0] and self.read_address() == "__quit__":  # while it works
+        if select.select([0], [], [], 1)[0] and self.read_address() == "__quit__":  # while it works
             sys.exit(0)
         return super().handle(task)
 
@@ -427,7 +427,7 @@ class Loop(Worker):
     """One thread that waits for control lines and tasks. When several tasks are open, each waits for a moment or for
     the next control line, and the last is answered first."""
 
-    HOLD = 0.5
+    HOLD = 1
 
     def __init__(self):
         super().__init__()
@@ -588,14 +588,17 @@ class OneTooMany(Loop):
 
 class LosesOne(Loop):
     def add(self, tasks):
-        super().add(tasks[1:] if len(tasks) > 50 else tasks)
+        before = len(self.open)
+        super().add(tasks)
+        if before <= 50 < len(self.open):  # however many came at once
+            self.open.popitem()
 
 
 class Blocks(Loop):
     def add(self, tasks):
-        if len(tasks) > 50:
-            signal.pause()
         super().add(tasks)
+        if len(self.open) > 50:
+            signal.pause()
 
 
 class WaitsForAll(Loop):
