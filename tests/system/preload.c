@@ -267,6 +267,15 @@ static const char *good_line(void)
 	return scratch_text("exec %s good", fixture_public_copy("workers/preload_raw"));
 }
 
+/* From the script, which is good at first. */
+static struct proc *begin_script(const char *settings)
+{
+	script = scratch_path(fixture.folder, "program");
+	write_script(good_line());
+	return begin(scratch_text("- {name: tested, queue: %s, preload: [%s], %s}\n", fixture.queue,
+		script, settings));
+}
+
 /* As a warning, since the former workers do all tasks. */
 static void expect_given_up(const char *why)
 {
@@ -293,12 +302,7 @@ START_TEST(a_restart_that_is_given_up_keeps_the_former_process)
 	const char *line = cases[_i].line ? cases[_i].line
 					  : scratch_text("exec %s dead",
 						    fixture_public_copy("workers/preload_raw"));
-	script = scratch_path(fixture.folder, "program");
-	write_script(good_line());
-	struct proc *proc =
-		begin(scratch_text("- {name: tested, queue: %s, preload: [%s], workers: 2, "
-				   "limits: {boot: 2s, grace: 100ms}}\n",
-			fixture.queue, script));
+	struct proc *proc = begin_script("workers: 2, limits: {boot: 2s, grace: 100ms}");
 	control_await_figure("workers", "ready", 2);
 	struct facts before = facts_of_next();
 	write_script(line);
@@ -351,10 +355,7 @@ END_TEST
 /* The new process never forks. An earlier restart was given up, whose reason is not this one's. */
 START_TEST(a_wait_for_a_restart_ends_with_the_supervisor)
 {
-	script = scratch_path(fixture.folder, "program");
-	write_script(good_line());
-	struct proc *proc = begin(scratch_text(
-		"- {name: tested, queue: %s, preload: [%s], workers: 1}\n", fixture.queue, script));
+	struct proc *proc = begin_script("workers: 1");
 	facts_of_next();
 	write_script("exit 3");
 	RUN(75, "restart", "tested", "--wait");
@@ -372,10 +373,7 @@ END_TEST
 /* Both processes end with a supervisor that is killed during a restart. */
 START_TEST(nothing_outlives_a_supervisor_that_is_killed_during_a_restart)
 {
-	script = scratch_path(fixture.folder, "program");
-	write_script(good_line());
-	struct proc *proc = begin(scratch_text(
-		"- {name: tested, queue: %s, preload: [%s], workers: 1}\n", fixture.queue, script));
+	struct proc *proc = begin_script("workers: 1");
 	struct facts former = facts_of_next();
 	char *file = scratch_path(fixture.folder, "pid");
 	write_script(scratch_text(
