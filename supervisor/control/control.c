@@ -90,11 +90,11 @@ static void log_refused(const char *path)
 	pid_t pid = peer_process_at(path);
 	char command[256] = "", who[320] = "";
 
-	if (pid > 0)
+	if (pid > 0) {
 		peer_process_read_command(pid, command, sizeof command);
-	if (pid > 0)
 		snprintf(who, sizeof who, ": pid %d%s%s%s", (int)pid, *command ? " (" : "", command,
 			*command ? ")" : "");
+	}
 	log_warn(
 		"another supervisor has the control socket %s%s; wpool status, stop and the others "
 		"reach that one, and this one serves without until it is free: give each its own "
