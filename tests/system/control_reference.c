@@ -36,12 +36,14 @@ static void serve_pools(void)
 {
 	const char *queue = scratch_text("%s.ordered", fixture.queue);
 
-	page_serve(scratch_text("%s- {name: ordered, queue: '%s', declare: on, command: ['%s'], "
-				"session: {key: 'header:session'}, throttle: [erp]}\n"
-				"throttles:\n- {name: erp, limit: 1000, period: 1ms}\n",
-			   page_echo_pool("first", 2), queue, fixture_built("workers/echo")),
+	struct proc *serve = page_serve(
+		scratch_text("%s- {name: ordered, queue: '%s', declare: on, command: ['%s'], "
+			     "session: {key: 'header:session'}, throttle: [erp]}\n"
+			     "throttles:\n- {name: erp, limit: 1000, period: 1ms}\n",
+			page_echo_pool("first", 2), queue, fixture_built("workers/echo")),
 		0);
 	control_await("/readyz", 200);
+	proc_expect(serve, "active: has the token"); /* a standby is ready, too */
 	RUN(0, "session", "pause", "ordered", "a key");
 	client_post(fixture.client, queue,
 		&(struct letter){.body = "x", .headers = {{"session", "a key"}}});

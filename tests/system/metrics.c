@@ -46,12 +46,13 @@ static void post_status(const char *status)
 /* Done, retried, given up; and a pool with a session, which is paused. */
 static void serve_some(void)
 {
-	page_serve(
+	struct proc *serve = page_serve(
 		scratch_text("%s- {name: ordered, queue: '%s.ordered', declare: on, "
 			     "command: ['%s'], session: {key: 'header:session'}}\n",
 			page_echo_pool("first", 2), fixture.queue, fixture_built("workers/echo")),
 		0);
 	control_await("/readyz", 200);
+	proc_expect(serve, "active: has the token"); /* a standby is ready, too */
 	RUN(0, "session", "pause", "ordered", "a key");
 	control_post_many(0, 50);
 	post_status("400");

@@ -219,10 +219,10 @@ START_TEST(page_shows_sessions_without_keys)
 			   fixture.queue, fixture_built("workers/echo")),
 		0);
 	control_await("/readyz", 200);
-	RUN(0, "session", "pause", "first", "the-key");
 	browser = page_open_ready();
-	browser_await(browser, scratch_text("%s.includes('1 paused') === true", facts));
 	browser_await(browser, scratch_text("%s.includes('is the active one') === true", facts));
+	RUN(0, "session", "pause", "first", "the-key"); /* which a standby refuses */
+	browser_await(browser, scratch_text("%s.includes('1 paused') === true", facts));
 	ck_assert_ptr_null(strstr(browser_text(browser, "document.body.innerText"), "the-key"));
 	page_expect_no_warnings(browser);
 	browser_free(browser);
