@@ -29,8 +29,7 @@ START_TEST(refused_login_is_only_a_kind_over_tcp)
 	char *address = scratch_text("127.0.0.1%.*s", (int)strcspn(port, "/"), port);
 	const char *const environment[] = {"WPOOL_HTTP_LISTEN=127.0.0.1:0",
 		scratch_text("AMQP_URL=amqp://hidden-user:wrong@%s", address), NULL};
-	const char *const secrets[] = {
-		"hidden-user", address, "ACCESS_REFUSED", "127.0.0.1"};
+	const char *const secrets[] = {"hidden-user", address, "ACCESS_REFUSED", "127.0.0.1"};
 	char *path = scratch_path(fixture.folder, "pools.yaml");
 	scratch_write(path, scratch_text("pools: [{queue: %s, workers: 1, command: [%s]}]\n",
 				    fixture.queue, fixture_built("workers/echo")));
