@@ -1,6 +1,7 @@
 #include "control/answer.h"
 
 #include "os/clock.h"
+#include "runtime/report/health_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

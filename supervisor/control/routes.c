@@ -4,6 +4,7 @@
 #include "control/answer.h"
 #include "control/page.inc"
 #include "http/host.h"
+#include "runtime/report/health_text.h"
 
 #include <fnmatch.h>
 #include <string.h>

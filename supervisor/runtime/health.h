@@ -1,7 +1,7 @@
 /* Whether the supervisor and its pools work. Layer: runtime. Health is a set of causes with
  * their figures; ready means that the set is empty: both connections are open, and every pool
- * has a ready worker and a consumer that the broker has confirmed. Sentences are made from it
- * for people only. */
+ * has a ready worker and a consumer that the broker has confirmed. report/health_text.h makes
+ * sentences from it, for people only. */
 #ifndef RUNTIME_HEALTH_H
 #define RUNTIME_HEALTH_H
 
@@ -120,9 +120,5 @@ bool health_is_ready(const struct supervisor_view *);
 bool health_has(unsigned set, enum health_cause);
 /* Return its stable name. */
 const char *health_cause_name(enum health_cause);
-/* Append a cause or a warning as a sentence that may be shown, without an end of line. */
-void health_append_text(struct buf *out, const struct health *, enum health_cause);
-/* The same behind the pool's name: "pool first: paused by an operator". */
-void health_append_named_text(struct buf *out, const struct health *, enum health_cause);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "os/clock.h"
 #include "runtime/health.h"
+#include "runtime/report/health_text.h"
 
 /* After this time the unit counts as started, even if workers still load or the broker is
  * missing. */

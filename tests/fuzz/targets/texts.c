@@ -9,7 +9,7 @@
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"
 #include "fuzz/shown.h"
-#include "runtime/health.h"
+#include "runtime/report/health_text.h"
 #include "tty/json_print.h"
 
 #include <stdlib.h>

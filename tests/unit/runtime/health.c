@@ -1,6 +1,6 @@
 /* Health in sentences: each cause by itself, behind its pool's name, and how a crash loop reads. */
-#include "runtime/health.h"
 #include "os/clock.h"
+#include "runtime/report/health_text.h"
 #include "unit/unit.h"
 
 #include <errno.h>
