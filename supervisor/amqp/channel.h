@@ -6,9 +6,9 @@
 
 #include "amqp/connection.h"
 
-#define AMQP_ARGUMENTS_MAX 16 /* of one queue */
+#define AMQP_ARGUMENTS_MAX 16 /* of one queue or binding */
 
-/* A queue argument. */
+/* An argument of a queue, or of a binding. */
 struct amqp_argument {
 	const char *key;
 	/* NULL: the value is number, a signed 64-bit integer. amqp_true, amqp_false: the

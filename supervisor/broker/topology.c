@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "broker/durability_note.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,7 +149,8 @@ static void make_own(struct topology *topology, struct connection *connection, u
 	char *const *pair = topology->settings ? topology->settings->arguments : NULL;
 	size_t count = 0;
 
-	for (; pair && *pair && count < QUEUE_SETTINGS_ARGUMENTS_MAX; pair++) {
+	for (; pair && *pair; pair++) {
+		assert(count < QUEUE_SETTINGS_ARGUMENTS_MAX);
 		if (!queue_settings_read_argument(*pair, &wanted[count]))
 			continue;
 		more[count] = queue_probe_argument(&wanted[count]);

@@ -13,11 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* broker/queue/queue_settings.h, broker/queue/queue_probe.h */
-#define QUEUE_ARGUMENTS_MAX      12
-#define QUEUE_ARGUMENT_NAME_MAX  39
-#define QUEUE_ARGUMENT_VALUE_MAX 159
-
 /* ---------- user, limits and environment ---------- */
 
 /* Report `pools[0].umask is "99"`, or for a member `pools[0].rlimits: "x"`, followed by words. */
@@ -136,16 +131,17 @@ static void check_queue_arguments(struct draft *draft, const struct config_pool 
 				"from RabbitMQ 4 on";
 		else if (!text_starts(name, TEXT("x-")))
 			words = " is no argument of a queue: their names begin with x-";
-		else if (name.len > QUEUE_ARGUMENT_NAME_MAX ||
-			 strlen(*pair) - name.len - 1 > QUEUE_ARGUMENT_VALUE_MAX)
+		else if (name.len > CONFIG_QUEUE_ARGUMENT_NAME_MAX ||
+			 strlen(*pair) - name.len - 1 > CONFIG_QUEUE_ARGUMENT_VALUE_MAX)
 			words = " is too long";
 		if (words)
 			report_value(draft, "queue_arguments", ":", name, words);
 	}
-	if (pool->queue_arguments && words_count(pool->queue_arguments) > QUEUE_ARGUMENTS_MAX)
+	if (pool->queue_arguments &&
+		words_count(pool->queue_arguments) > CONFIG_QUEUE_ARGUMENTS_MAX)
 		problems_add(draft->problems, draft_place(draft, "queue_arguments"),
 			"%squeue_arguments has more than %d arguments",
-			draft_prefix(draft, "queue_arguments"), QUEUE_ARGUMENTS_MAX);
+			draft_prefix(draft, "queue_arguments"), CONFIG_QUEUE_ARGUMENTS_MAX);
 }
 
 static bool is_pattern(struct text word)

@@ -13,6 +13,15 @@
 #define CONFIG_CONCURRENCY_MAX 10000
 #define CONFIG_DELAYS_MAX      16
 
+/* How many arguments in queue_arguments, and the bytes of each. */
+#define CONFIG_QUEUE_ARGUMENTS_MAX      12
+#define CONFIG_QUEUE_ARGUMENT_NAME_MAX  39
+#define CONFIG_QUEUE_ARGUMENT_VALUE_MAX 159
+/* How many headers in a member of bindings, with match; and its bytes, as config/value/binding.h
+ * writes it. */
+#define CONFIG_BINDING_HEADERS_MAX 16
+#define CONFIG_BINDING_MAX         1000
+
 /* The broker's default (consumer_timeout): then it takes back what is not acked. */
 #define CONFIG_ACK_TIMEOUT (30 * MTIME_MINUTE)
 /* The maximum of drain. */

@@ -20,6 +20,12 @@ _Static_assert(CONFIG_PIPELINE_MAX == POOL_PIPELINE_MAX, "pipeline");
 _Static_assert(CONFIG_CONCURRENCY_MAX == POOL_CONCURRENCY_MAX, "concurrency");
 _Static_assert(CONFIG_PREFETCH_MAX == POOL_WINDOW_MAX, "prefetch");
 _Static_assert(CONFIG_DELAYS_MAX == RETRY_DELAYS_MAX, "retry.delay");
+/* And of the broker's channels. */
+_Static_assert(CONFIG_QUEUE_ARGUMENTS_MAX == QUEUE_SETTINGS_ARGUMENTS_MAX, "queue_arguments");
+_Static_assert(CONFIG_QUEUE_ARGUMENT_NAME_MAX == PROBE_KEY_SIZE - 1, "their names");
+_Static_assert(CONFIG_QUEUE_ARGUMENT_VALUE_MAX == PROBE_VALUE_SIZE - 1, "their values");
+_Static_assert(CONFIG_BINDING_HEADERS_MAX == AMQP_ARGUMENTS_MAX, "headers of bindings");
+_Static_assert(CONFIG_BINDING_MAX < QUEUE_BINDING_SIZE, "bindings");
 
 struct text pool_runtime_dead_letter(const struct config_pool *config)
 {

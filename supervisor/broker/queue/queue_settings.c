@@ -1,5 +1,6 @@
 #include "broker/queue/queue_settings.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,8 +87,9 @@ static void take_header(struct queue_binding *b, char *header)
 {
 	char *value = strchr(header, '=');
 
-	if (!value || b->header_count == AMQP_ARGUMENTS_MAX)
+	if (!value)
 		return;
+	assert(b->header_count < AMQP_ARGUMENTS_MAX);
 	*value++ = '\0';
 	b->headers[b->header_count++] = (struct amqp_argument){.key = header, .string = value};
 }

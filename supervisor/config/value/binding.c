@@ -1,6 +1,7 @@
 #include "config/value/binding.h"
 
 #include "base/utf8.h"
+#include "config/config_bounds.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@ const char *binding_append(struct buf *out, const char *name, struct text value)
 	if (has_control(value) || !utf8_is_valid(value))
 		return "has control characters, or is not UTF-8";
 	buf_printf(out, "%s%s=%.*s", buf_len(out) > 0 ? "\n" : "", name, TEXT_ARGS(value));
-	return buf_len(out) > BINDING_MAX ? "is too much together with the others" : NULL;
+	return buf_len(out) > CONFIG_BINDING_MAX ? "is too much together with the others" : NULL;
 }
 
 bool binding_next(struct text *rest, struct text *ret_name, struct text *ret_value)

@@ -6,9 +6,6 @@
 
 #include "base/buf.h"
 
-/* In bytes, with all its headers. */
-#define BINDING_MAX 1000
-
 /* Append a field. NULL, or what is wrong with the value, to stand behind it. */
 const char *binding_append(struct buf *, const char *name, struct text value) MUST_CHECK;
 /* Take the next field off *rest. False: there is none. */

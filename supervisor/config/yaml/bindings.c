@@ -1,5 +1,6 @@
 #include "config/yaml/bindings.h"
 
+#include "config/config_bounds.h"
 #include "config/value/binding.h"
 #include "config/value/nearest.h"
 #include "config/value/words.h"
@@ -112,6 +113,23 @@ static void append_type(struct binding *b, struct buf *out)
 		nearest ? nearest : "");
 }
 
+static void append_headers(struct binding *b, struct buf *out)
+{
+	size_t count = b->match ? 1 : 0; /* it is one more of the binding's arguments */
+
+	if (b->headers->kind != TREE_MAP) {
+		report(b, b->headers, ".headers is no map");
+		return;
+	}
+	for (const struct tree *header = b->headers->first; header; header = header->next) {
+		append_header(b, out, header);
+		count++;
+	}
+	if (count > CONFIG_BINDING_HEADERS_MAX)
+		report(b, b->headers, ".headers are more than %d together with match",
+			CONFIG_BINDING_HEADERS_MAX);
+}
+
 /* All but the routing key. */
 static void append_fields(struct binding *b, struct buf *out)
 {
@@ -123,12 +141,8 @@ static void append_fields(struct binding *b, struct buf *out)
 		report(b, b->match, ".match is neither all nor any");
 	else if (b->match)
 		append(b, out, "match", b->match);
-	if (b->headers && b->headers->kind != TREE_MAP)
-		report(b, b->headers, ".headers is no map");
-	for (const struct tree *header =
-			b->headers && b->headers->kind == TREE_MAP ? b->headers->first : NULL;
-		header; header = header->next)
-		append_header(b, out, header);
+	if (b->headers)
+		append_headers(b, out);
 }
 
 /* A binding for each routing key. */

@@ -3,6 +3,8 @@
 #include "unit/support/broker/consumer_rig.h"
 #include "unit/unit.h"
 
+#include <signal.h>
+
 static char first[] = "exchange=events\ntype=topic\nrouting_key=order.*",
 	    second[] = "exchange=audit\nmatch=any\nheader=kind=order";
 static char *const bindings[] = {first, second, NULL};
@@ -218,6 +220,20 @@ START_TEST(binding_is_read_with_all_its_fields)
 }
 END_TEST
 
+/* check-config does not let it come here: none is left out. */
+START_TEST(more_headers_than_a_binding_has_are_a_bug)
+{
+	static char text[] = "exchange=e\nmatch=any\nheader=a=x\nheader=b=x\nheader=c=x\n"
+			     "header=d=x\nheader=e=x\nheader=f=x\nheader=g=x\nheader=h=x\n"
+			     "header=i=x\nheader=j=x\nheader=k=x\nheader=l=x\nheader=m=x\n"
+			     "header=n=x\nheader=o=x\nheader=p=x";
+	static char *const one[] = {text, NULL};
+	struct queue_settings settings = {.bindings = one};
+	struct queue_binding binding;
+	(void)queue_settings_binding(&settings, 0, &binding);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("broker/consumer_bindings");
@@ -237,6 +253,7 @@ static Suite *suite(void)
 	suite_add_tcase(suite, tests);
 	tests = tcase_create("texts");
 	tcase_add_test(tests, binding_is_read_with_all_its_fields);
+	tcase_add_test_raise_signal(tests, more_headers_than_a_binding_has_are_a_bug, SIGABRT);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

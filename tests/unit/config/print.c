@@ -105,6 +105,8 @@ static const char *const pages[] = {
 	"pools: [{queue: q, command: w, queue_arguments: {x-max-length: 5, x-overflow: reject-publish},\n"
 	"bindings: [{exchange: e}, {exchange: f, type: topic, routing_key: [a, 'b.#', '']},\n"
 	"{exchange: h, headers: {k: 'v=w', l: 'x, y'}, match: any, routing_key: k}]}]",
+	"pools: [{queue: q, command: w, bindings: [{exchange: e, match: all, headers: {a: x, b: x, c: x,\n"
+	"d: x, e: x, f: x, g: x, h: x, i: x, j: x, k: x, l: x, m: x, n: x, o: x}}]}]",
 	"pools: [{queue: q, command: w, limits: {on_soft: context-switch}}]",
 	"pools: [{queue: q, command: w, concurrency: 500, limits: {on_soft: cancel}}]",
 	"drain: 0s\npools: [{queue: a, command: w, limits: {hard: 1ms, grace: 0s}, name: -}, "

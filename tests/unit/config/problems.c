@@ -163,6 +163,12 @@ static const struct problem_case pool_cases[] = {
 		"4: pools[0].bindings[0].headers has a value that is no text, or a name with a \"=\""},
 	{"    bindings: [{exchange: e, headers: k}]\n",
 		"4: pools[0].bindings[0].headers is no map"},
+	{"    bindings: [{exchange: e, headers: {a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, i: x, j: x, "
+	 "k: x, l: x, m: x, n: x, o: x, p: x, q: x}}]\n",
+		"4: pools[0].bindings[0].headers are more than 16 together with match"},
+	{"    bindings: [{exchange: e, match: any, headers: {a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, "
+	 "i: x, j: x, k: x, l: x, m: x, n: x, o: x, p: x}}]\n",
+		"4: pools[0].bindings[0].headers are more than 16 together with match"},
 	{"    recycle: {tasks: 0}\n",
 		"4: pools[0].recycle.tasks is \"0\"; a number from 1 to 1000000000 or none is needed"},
 	{"    recycle: {memory: 5}\n",
