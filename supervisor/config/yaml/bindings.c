@@ -88,6 +88,7 @@ static void append_header(struct binding *b, struct buf *out, const struct tree 
 	b->is_wrong |= header->bad;
 	buf_init(&pair, SIZE_MAX);
 	buf_printf(&pair, "%s=%s", header->key, header->text);
+	b->draft->problems->memory |= pair.failed;
 	problem = binding_append(out, "header", buf_text(&pair));
 	if (problem)
 		report(b, header, ".headers: a header %s", problem);

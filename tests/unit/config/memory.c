@@ -72,13 +72,15 @@ static const char yaml[] =
 	"throttles: [{name: a, limit: 1, period: 1s}, {name: b, limit: 2, period: 3s, key: session}]\n"
 	"pools:\n"
 	"  - {queue: q, command: [w, a, b], limits: {hard: 3s}, throttle: [a, b],\n"
+	"     bindings: [{exchange: e, type: topic, routing_key: [k, l]}, {exchange: f, headers: {a: x, b: y}}],\n"
 	"     session: {key: routing_key, max_unacked_age: 2s}}\n"
 	"  - {queue: '${Q:-r}', command: \"w 'a b'\", name: x}\n";
 
 static const char *const environment[] = {
 	"RABBITMQ_HOSTNAME=h", "QUEUENAME=q", "WORKER_COMMAND=w a", "WPOOL_DRIAN=1s", NULL};
 
-/* One load with its problems, print and release; returns how it went. */
+/* One load with its problems, print and release; returns how it went. What fails in the load is the
+ * load's to report. */
 static enum rc load(const struct config_flags *flags)
 {
 	struct config *config;
@@ -86,9 +88,10 @@ static enum rc load(const struct config_flags *flags)
 	struct buf out;
 	buf_init(&out, 100000);
 	enum rc rc = config_load(flags, (char *const *)environment, &config, &problems);
+	bool is_for_print = countdown >= 0;
 	if (rc == RC_OK) {
 		config_print(config, &out);
-		if (out.failed)
+		if (out.failed && is_for_print)
 			rc = RC_MEMORY;
 		config_free(config);
 	}
