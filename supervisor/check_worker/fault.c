@@ -82,7 +82,8 @@ static const char *cause_in_output(const struct fault *fault)
 	} known[] = {
 		{"a key that", "keys are text: \"1\" (a1 31), not another type"},
 		{"without a status", "every output has the key \"1\" with its status"},
-		{"an unknown status", "only -1, 200, 201, 400 to 499 and 500 to 599 are statuses"},
+		{"an unknown status",
+			"only -2, -1, 200, 201, 205, 400 to 499 and 500 to 599 are statuses"},
 		{"a status that", "the status is packed as text or as a float; pack an integer"},
 		{"an id of a task",
 			"the key \"7\" is that of the task, as the integer that it was"},

@@ -173,6 +173,9 @@ static void on_output(struct pool *pool, struct slot *slot, struct output *outpu
 		tasks_accept(&pool->tasks, delivery);
 		output_free(output);
 	} else {
+		/* Before its answer, so that no task behind it begins. */
+		if (output->status == STATUS_DONE_LAST)
+			slots_end_worker(&pool->slots, slot, "its last answer");
 		on_answer(pool, slot, delivery, outcome, output);
 	}
 }

@@ -33,7 +33,7 @@ static void refuse(struct answer *answer, const char *what, const struct wire_va
 static bool is_status(int64_t status)
 {
 	return status == STATUS_PROGRESS || status == STATUS_ACCEPTED || status == STATUS_DONE ||
-	       status == STATUS_REPLY ||
+	       status == STATUS_REPLY || status == STATUS_DONE_LAST ||
 	       (status >= STATUS_REJECTED && status < STATUS_REJECTED + 100) ||
 	       (status >= STATUS_FAILED && status < STATUS_FAILED + 100);
 }

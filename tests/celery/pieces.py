@@ -133,17 +133,6 @@ def any_hard_limit_can_be_set():
         assert len(request.came) == 1, limit
 
 
-def a_termination_is_that_of_an_id():
-    """A correlation id is the sender's affair."""
-    assert pool.task_id(task(fields={"1": "another"})) == "an id"
-    assert pool.task_id(task({"id": None}, {"1": "in protocol 1"})) == "in protocol 1"
-    made = a_pool()
-    worker = Bunch(pool=made, app=Celery())
-    records.terminated(made.records, "an id", is_now=True)
-    for other_id, lost in (("an id", pool.TERMINATED), ("another", None), (None, None)):
-        assert consumer.Consumer.loss_before(worker, task({"id": other_id}, attempt=2)) == lost, other_id
-
-
 for test in [value for value in list(globals().values()) if getattr(value, "__module__", None) == __name__
              and value not in (Request, task, message, a_pool)]:
     test()

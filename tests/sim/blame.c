@@ -344,12 +344,15 @@ void blame_term(struct pool_runtime *runtime, struct worker *worker)
 
 void blame_kill(struct pool_runtime *runtime, struct worker *worker)
 {
-	/* Where an abort or the loss of the token is the cause, nobody's attempt counts but those
-	 * that an operator kills. A worker that is too large is killed at its report, whatever was
-	 * aborted in it: then any of its tasks may have made it so. */
-	bool is_ordered = (workers_has_aborted(worker) || runtime->hand.is_standby) &&
-			  !worker->reports_memory;
+	/* Where an abort, the loss of the token or a last answer is the cause, nobody's attempt
+	 * counts but those that an operator kills. A worker that is too large is killed at its
+	 * report, whatever was aborted in it: then any of its tasks may have made it so. */
+	bool is_ordered =
+		(workers_has_aborted(worker) || runtime->hand.is_standby || worker->has_ended) &&
+		!worker->reports_memory;
 
+	if (worker->has_ended && workers_have_many(runtime))
+		cover_mark(COVER_ENDED, ENDED_LAST, worker->count > 1 ? 2 : worker->count);
 	if (is_ordered && !worker->is_judged) {
 		blame_killed(worker);
 		worker->is_judged = true;
@@ -458,11 +461,13 @@ void blame_gone(struct pool_runtime *runtime, struct worker *worker)
 	}
 	workers->ended_count = worker->count;
 	memcpy(workers->ended, worker->tasks, worker->count * sizeof *workers->ended);
-	/* It was to blame before, and the pool did not listen any more when it answered. */
+	/* It was to blame before, or it is accepted, and the pool did not listen any more when it
+	 * answered. */
 	for (uint32_t i = 0; i < worker->unheard_count; i++) {
-		if (!worker->unheard[i].blamed || pool_is_forced(&runtime->pool->context))
+		if (pool_is_forced(&runtime->pool->context))
 			continue;
-		count_failure(runtime, &worker->unheard[i]);
+		if (worker->unheard[i].blamed)
+			count_failure(runtime, &worker->unheard[i]);
 		workers->ended[workers->ended_count++] = worker->unheard[i];
 	}
 }

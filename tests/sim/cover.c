@@ -76,7 +76,7 @@ static const char *const supervisor_states[] = {"dead", "serves", "stops", "leav
 static const char *const ends[] = {
 	"done", "replied", "dead", "dropped", "twice", "forgiven", "refused"};
 static const char *const endings[ENDED_COUNT] = {
-	"gone", "killed", "silent", "hung", "broken", "broken-named", "ordered"};
+	"gone", "killed", "silent", "hung", "broken", "broken-named", "ordered", "last-answer"};
 static const char *const open_tasks[] = {"none", "one", "several"};
 static const char *const ids[ID_COUNT] = {"right", "missing", "answered", "foreign", "unknown"};
 static const char *const concurrencies[] = {"one", "more"};

@@ -100,16 +100,6 @@ enum cover_effect {
 	EFFECT_ALLOW_SLOTS = 18,
 	EFFECT_COUNT = 20,
 };
-enum cover_ended {
-	ENDED_GONE,    /* by itself */
-	ENDED_KILLED,  /* over its memory limit, or at a forced stop */
-	ENDED_SILENT,  /* a task is over the hard limit, and nothing is heard of the others */
-	ENDED_HUNG,    /* the same, and something is heard of another one */
-	ENDED_BROKEN,  /* a protocol error that names no open task */
-	ENDED_NAMED,   /* one that does */
-	ENDED_ORDERED, /* in any of these ways, with a task that an operator kills */
-	ENDED_COUNT
-};
 enum cover_id {
 	ID_RIGHT,
 	ID_MISSING,

@@ -28,4 +28,16 @@ enum cover_asked {
 	ASKED_COUNT
 };
 
+enum cover_ended {
+	ENDED_GONE,    /* by itself */
+	ENDED_KILLED,  /* over its memory limit, or at a forced stop */
+	ENDED_SILENT,  /* a task is over the hard limit, and nothing is heard of the others */
+	ENDED_HUNG,    /* the same, and something is heard of another one */
+	ENDED_BROKEN,  /* a protocol error that names no open task */
+	ENDED_NAMED,   /* one that does */
+	ENDED_ORDERED, /* in any of these ways, with a task that an operator kills */
+	ENDED_LAST,    /* after its last answer */
+	ENDED_COUNT
+};
+
 #endif

@@ -497,7 +497,7 @@ void order_answered(
 		return;
 	}
 	held = held_by(runtime, task);
-	if (!held || output->status > STATUS_REPLY)
+	if (!held || (output->status > STATUS_REPLY && output->status != STATUS_DONE_LAST))
 		return;
 	if (held->is_aborted && text_is(output->reply_queue, policy->queue) &&
 		output->status == STATUS_REPLY)

@@ -24,8 +24,11 @@ static void note_done(struct pool_runtime *runtime, uint16_t slot)
 
 static void answer_done(struct pool_runtime *runtime, uint16_t slot)
 {
+	bool is_last = random_chance(&runtime->world->random, 20);
+
 	note_done(runtime, slot);
-	worker_report_output(runtime, slot, STATUS_DONE, "", REASON_NONE);
+	worker_report_output(
+		runtime, slot, is_last ? STATUS_DONE_LAST : STATUS_DONE, "", REASON_NONE);
 }
 
 static void fail(struct pool_runtime *runtime, uint16_t slot, int32_t status)

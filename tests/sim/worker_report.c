@@ -214,6 +214,7 @@ static void report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 		if (workers_have_many(runtime))
 			cover_mark(COVER_SUSPECT, SUSPECT_ANSWERED, !task.is_suspect);
 	}
+	worker->has_ended |= status == STATUS_DONE_LAST && is_heard;
 	blame_heard(worker, task.task_id);
 	if (counts)
 		order_answered(runtime, &task, output);

@@ -221,12 +221,12 @@ static bool is_standby(const struct pool_runtime *runtime)
 }
 
 /* Only a forced stop, the end of a session, or the loss of the token may interrupt a task that has
- * exceeded no limit. */
+ * exceeded no limit; or the last answer of a worker, which ends what else it has begun. */
 static void kill(struct pool_runtime *runtime, struct worker *worker)
 {
 	uint64_t limit = runtime->config.recycle.memory_kill;
 	bool is_too_large = worker->reports_memory && limit && worker->bytes > limit;
-	bool is_ordered = workers_has_aborted(worker) || is_standby(runtime);
+	bool is_ordered = workers_has_aborted(worker) || is_standby(runtime) || worker->has_ended;
 
 	sim_require(worker->count == 0 || worker->broken || worker->term || is_too_large ||
 			    is_ordered || pool_is_forced(&runtime->pool->context),

@@ -41,6 +41,7 @@ struct worker {
 	bool reports_memory;   /* at this moment: only then it is killed because of it */
 	bool given_up;         /* together with its task, because of a limit of time or memory */
 	bool broken;           /* it broke the protocol and sends nothing more */
+	bool has_ended;        /* it has given its last answer */
 	bool full;             /* its pipe is full */
 	bool stubborn;         /* ignores quit and SIGTERM */
 	bool comes_to_nothing; /* it never becomes ready */

@@ -12,6 +12,7 @@
 #define STATUS_PROGRESS  (-1)
 #define STATUS_DONE      200
 #define STATUS_REPLY     201
+#define STATUS_DONE_LAST 205 /* done, and its worker ends */
 #define STATUS_REJECTED  400 /* to 499 */
 #define STATUS_THROTTLED 429 /* of a refusal by a throttle */
 #define STATUS_FAILED    500 /* to 599 */

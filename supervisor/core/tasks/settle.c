@@ -7,7 +7,7 @@
 
 bool settle_outcome(int32_t status, enum outcome *ret_outcome)
 {
-	if (status == STATUS_DONE)
+	if (status == STATUS_DONE || status == STATUS_DONE_LAST)
 		*ret_outcome = OUTCOME_DONE;
 	else if (status == STATUS_REPLY)
 		*ret_outcome = OUTCOME_REPLY;

@@ -308,6 +308,7 @@ START_TEST(a_status_means_one_outcome_or_none)
 	} statuses[] = {
 		{200, true, OUTCOME_DONE},
 		{201, true, OUTCOME_REPLY},
+		{205, true, OUTCOME_DONE},
 		{400, true, OUTCOME_REJECTED},
 		{499, true, OUTCOME_REJECTED},
 		{500, true, OUTCOME_FAILED},

@@ -17,8 +17,8 @@ from wpool_worker.errors import log_error, log_exception
 from wpool_worker.plain_task import Task
 
 from .link import Events, Link
-from .pool import CRASHED, LATER_MIN, TERMINATED, TIMED_OUT, TaskMessage, end_process, task_id
-from .records import reserve, terminated
+from .pool import CRASHED, LATER_MIN, TIMED_OUT, TaskMessage, end_process
+from .records import reserve
 
 logger = get_logger(__name__)
 
@@ -125,8 +125,6 @@ class Consumer(celery_consumer.Consumer):
         try:
             if message.errors:
                 message._reraise_error(self.on_decode_error)
-            elif message.lost == TERMINATED:
-                message.ack()  # its end was announced then
             elif message.lost or not self.is_early(message):
                 self.receive(message)
         except Exception as error:
@@ -139,8 +137,6 @@ class Consumer(celery_consumer.Consumer):
         """Return how the attempt before this one ended, if Celery would not run the task again."""
         if task.attempt == 1:
             return None
-        if terminated(self.pool.records, task_id(task)):
-            return TERMINATED
         definition, reason = self.app.tasks.get(str(task.headers.get("task"))), task.headers.get("x-wpool-reason")
         if reason == "killed" or not definition or not definition.acks_late:
             return None  # one with an early ack that comes again never began

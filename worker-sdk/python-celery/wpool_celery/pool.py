@@ -20,11 +20,11 @@ from wpool_worker import Done, Postpone, Reject, preload
 from wpool_worker.encode import HARD_LIMIT_MAX
 from wpool_worker.errors import log_error, log_exception
 
-from .records import Journal, terminated
+from .records import Journal
 
 LATER_MIN, LATER_MAX = 0.1, 365 * 86_400.0  # seconds
 HARD_LIMIT_MARGIN = 0.1  # seconds; the supervisor ends the process so much after the journal has that the limit is over
-CRASHED, TIMED_OUT, TERMINATED = "crashed", "timed-out", "terminated"
+CRASHED, TIMED_OUT = "crashed", "timed-out"
 
 
 def end_process(why, error):
@@ -33,14 +33,9 @@ def end_process(why, error):
     os._exit(1)
 
 
-def task_id(task):
-    """Return Celery's id of a task. In protocol 1 the header lacks, and the other one is the id; in protocol 2 it may be anything."""
-    return task.headers.get("id") or task.correlation_id
-
-
 class TaskMessage(Message):
     """answer: what its handling has come to. reason: why it becomes a dead letter. lost: how the process ended that had the
-    task before and whose end is to be recorded, CRASHED or TIMED_OUT, or was, TERMINATED; None: the task is to run."""
+    task before and whose end is to be recorded, CRASHED or TIMED_OUT; None: the task is to run."""
 
     answer = reason = lost = None
     is_beginning = False  # an ack that comes now is Celery's early one
@@ -208,9 +203,6 @@ class Pool(BasePool):
                 return self._interrupt()
             log_error("wpool_celery: the task was revoked; its process ends")
             self.journal.end()
-            # No answer: it would bring the next task, which would then be the one whose process dies. So this one comes
-            # again, if it has an attempt left, and who gets it answers it.
-            terminated(self.records, request.id, is_now=True)
-            request.message.task._flush()
+            request.message.task._answer_last()
             os.kill(self.pid, self.terminate_by)
             os._exit(1)

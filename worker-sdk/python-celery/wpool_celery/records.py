@@ -1,5 +1,5 @@
-"""What the workers of an application remember in files: the task in hand of each, which tasks were terminated, and when the next
-task of a limited kind may begin. They outlive a kill -9, in a folder that only this user can use, below the folder for temporary files."""
+"""What the workers of an application remember in files: the task in hand of each, and when the next task of a limited kind may
+begin. They outlive a kill -9, in a folder that only this user can use, below the folder for temporary files."""
 
 import faulthandler
 import fcntl
@@ -20,7 +20,6 @@ HEAD = struct.Struct("=QdB")  # the length of the task's fields; its hard limit,
 NO_TASK = HEAD.pack(0, 0, 0)
 START = 32  # where the fields begin
 SIZE = 1 << 16
-TERMINATED_SIZE = 1 << 14  # of the digests of the tasks that were terminated last
 TRIES = 30  # some minutes, if the results cannot be stored
 
 
@@ -107,13 +106,3 @@ def reserve(prefix, kind, rate):
     os.pwrite(fd, struct.pack("=d", begin + 1 / rate), 0)
     os.close(fd)
     return begin - now
-
-
-def terminated(prefix, task_id, is_now=False):
-    """Return whether this task was terminated, or record that it is now."""
-    fd, digest = _open_locked(f"{prefix}-terminated"), _digest(task_id).encode()
-    known = os.pread(fd, TERMINATED_SIZE, 0)
-    if is_now:
-        os.pwrite(fd, (digest + known)[:TERMINATED_SIZE], 0)
-    os.close(fd)
-    return digest in known

@@ -50,6 +50,7 @@ def _status_frame(status: int) -> Callable[[TaskFacts], bytes]:
 
 _done_frame = _status_frame(200)
 accept_frame = _status_frame(-2)
+last_frame = _status_frame(205)
 
 
 def answer_frame(result: Result, task: TaskFacts) -> bytes:

@@ -6,7 +6,7 @@ import threading
 from typing import Any, Mapping, Optional, Protocol
 
 from .answers import Body, check_body
-from .encode import accept_frame, hard_limit_frame, progress_frame
+from .encode import accept_frame, hard_limit_frame, last_frame, progress_frame
 from .frames import Packed
 from .task import TaskFacts, TaskHost
 
@@ -79,6 +79,10 @@ class Task(TaskFacts):
     def _flush(self) -> None:
         """Have the answer of the task before written, if it is held."""
         self._host.flush()
+
+    def _answer_last(self) -> None:
+        """Answer that the task is done and this process ends, of which no other task pays."""
+        self._host.write(last_frame(self))
 
     def _send(self, frame: bytes) -> None:
         if self._is_answered:
