@@ -22,7 +22,7 @@ static const char *const address_parts[] = {"RABBITMQ_HOSTNAME", "RABBITMQ_PORT"
 
 /* Set by wpool itself: for the workers of another wpool, and in tests of crashes. */
 static const char *const others[] = {
-	"WPOOL_WORKER", "WPOOL_CONCURRENCY", "WPOOL_PRELOAD", "WPOOL_CRASH_AT", NULL};
+	"WPOOL_WORKER", "WPOOL_CONCURRENCY", "WPOOL_TASK", "WPOOL_PRELOAD", "WPOOL_CRASH_AT", NULL};
 
 /* Set only beside WPOOL_WORKER. Without it they are likely meant as settings. */
 static const char *const place_names[] = {"WPOOL_POOL", "WPOOL_SLOT", "WPOOL_WORKERS", NULL};

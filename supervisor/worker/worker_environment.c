@@ -10,10 +10,11 @@
 
 /* What a worker knows of its place, as entries one behind the other. check.c and warnings.c of
  * config have the names. */
-#define PLACE_ENTRIES 4
+#define PLACE_ENTRIES 5
 #define PLACE_SIZE                                                                                 \
-	(sizeof "WPOOL_PRELOAD=WPOOL_WORKERS=WPOOL_CONCURRENCY=WPOOL_POOL=" +                      \
-		3 * (TEXT_DECIMAL_MAX + 1) + 1)
+	(sizeof "WPOOL_PRELOAD=WPOOL_WORKERS=WPOOL_CONCURRENCY=WPOOL_POOL=WPOOL_TASK="             \
+		"body: auto, headers: typed, properties: false" +                                  \
+		3 * (TEXT_DECIMAL_MAX + 1) + 2)
 
 struct list {
 	char **entries;
@@ -73,6 +74,17 @@ static bool is_passed(const struct workers_config *config, const char *entry)
 	return !config->passed;
 }
 
+/* As the settings of the pool, so that a worker can name those that it lacks. */
+static void add_task_form(struct list *list, const struct task_options *task, char *text)
+{
+	static const char *const bodies[] = {
+		[TASK_BODY_AUTO] = "auto", [TASK_BODY_STR] = "str", [TASK_BODY_BIN] = "bin"};
+	sprintf(text, "WPOOL_TASK=body: %s, headers: %s, properties: %s", bodies[task->body],
+		task->headers == TASK_HEADERS_TYPED ? "typed" : "text",
+		task->properties ? "true" : "false");
+	add_entry(list, text);
+}
+
 /* text: of PLACE_SIZE and the length of the pool's name. */
 static void add_place(struct list *list, const struct workers_config *config, int slot, char *text)
 {
@@ -86,8 +98,9 @@ static void add_place(struct list *list, const struct workers_config *config, in
 		add_entry(list, text);
 		text += len + 1;
 	}
-	sprintf(text, "WPOOL_POOL=%s", config->pool);
+	int len = sprintf(text, "WPOOL_POOL=%s", config->pool);
 	add_entry(list, text);
+	add_task_form(list, &config->task, text + len + 1);
 }
 
 char **worker_environment_new(const struct workers_config *config, int slot, char *mark)

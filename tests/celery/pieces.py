@@ -92,7 +92,7 @@ def what_may_take_long_has_the_answer_before_written():
 def the_answer_before_is_written_first():
     for is_at_once, written in ((False, ["flush"]), (True, [])):
         worker = Bunch(begins_at_once=lambda task: is_at_once, loss_before=lambda task: None, handle=lambda message: None,
-                       has_settings=True, accept=None, pool=Bunch(lock=threading.Lock()))
+                       accept=None, pool=Bunch(lock=threading.Lock()))
         one = task()
         consumer.Consumer.work(worker, one)
         assert one._host.written == written, is_at_once

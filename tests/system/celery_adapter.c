@@ -1,6 +1,7 @@
 /* What the adapter for Celery does beside running tasks as Celery does: what it refuses, bad
  * messages, pace and order, what is away and comes back. The scripts are in tests/celery. */
 #include "harness/celery.h"
+#include "harness/command.h"
 #include "harness/deadline.h"
 #include "system/system.h"
 
@@ -195,7 +196,20 @@ START_TEST(lines_of_celery_have_their_level)
 }
 END_TEST
 
-/* Nothing is lost: the tasks wait until the pool has what they need. */
+/* Wait until `wpool status` says that it is not ready, and why. Return what it says. */
+static char *await_status(const char *why)
+{
+	for (int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);;) {
+		char *status = RUN(75, "status");
+		if (strstr(status, why))
+			return status;
+		free(status);
+		fixture_poll(deadline, 20, why);
+	}
+}
+
+/* Its workers end at once, and `wpool status` has their reason. The tasks wait until the pool has
+ * what they need. */
 START_TEST(a_pool_that_lacks_settings_runs_nothing)
 {
 	static const char *const lacking[] = {"", "body: bin", "body: bin, headers: typed",
@@ -203,14 +217,16 @@ START_TEST(a_pool_that_lacks_settings_runs_nothing)
 	celery_start_redis();
 	struct celery_side side = celery_side("wpool", NULL);
 	char *settings = scratch_text("workers: 1%s%s", *lacking[_i] ? ", " : "", lacking[_i]);
-	struct proc *serve = celery_start_wpool(&side, "", settings);
+	side.is_preloaded = _i % 2;
+	struct proc *serve = celery_start_wpool_only(&side, "", settings);
 	struct proc *script =
 		celery_start_script(&side, "checks.py", (const char *const[]){"add", NULL});
-	proc_expect(serve, "this pool cannot run Celery's tasks");
+	proc_expect(serve, "Celery's messages need `");
+	char *status = await_status("Celery's messages need `");
 	static const char *const needed[] = {"body: bin", "headers: typed", "properties: true"};
 	for (size_t i = 0; i < 3; i++)
-		if (!strstr(lacking[_i], needed[i]))
-			proc_expect(serve, needed[i]);
+		ck_assert_msg(!strstr(status, needed[i]) == !!strstr(lacking[_i], needed[i]), "%s",
+			status);
 	fixture_stop(serve);
 	serve = celery_start_wpool(&side, "", "");
 	ck_assert_int_eq(proc_wait(script), 0);

@@ -7,9 +7,11 @@
 
 static char home[] = "HOME=/where/it/lives";
 static char *variables[] = {home, NULL};
+#define TASK "WPOOL_TASK=body: auto, headers: text, properties: false;"
 /* What each of these workers knows of its place, and its mark. */
 #define PLACE                                                                                      \
-	"WPOOL_SLOT=12;WPOOL_WORKERS=4;WPOOL_CONCURRENCY=1;WPOOL_POOL=mail;WPOOL_WORKER=/run/x/1;"
+	"WPOOL_SLOT=12;WPOOL_WORKERS=4;WPOOL_CONCURRENCY=1;WPOOL_POOL=mail;" TASK                  \
+	"WPOOL_WORKER=/run/x/1;"
 
 static const struct rights other = {.is_other = true, .variables = variables};
 
@@ -106,10 +108,36 @@ START_TEST(a_worker_knows_its_place)
 	config.variables = (char *[]){given, NULL};
 	char wanted[300];
 	snprintf(wanted, sizeof wanted,
-		"WPOOL_CONCURRENCY=65535;WPOOL_POOL=%s;WPOOL_WORKERS=65535;WPOOL_SLOT=65535;"
+		"WPOOL_CONCURRENCY=65535;WPOOL_POOL=%s;WPOOL_WORKERS=65535;WPOOL_SLOT=65535;" TASK
 		"WPOOL_WORKER=/run/x/1;",
 		name);
 	expect_environment_of_slot(&config, UINT16_MAX, wanted);
+	environ = before;
+}
+END_TEST
+
+/* In the words of the settings. */
+START_TEST(a_worker_knows_the_form_of_its_tasks)
+{
+	static const struct {
+		struct task_options task;
+		const char *text;
+	} forms[] = {
+		{{.body = TASK_BODY_BIN, .headers = TASK_HEADERS_TYPED, .properties = true},
+			"body: bin, headers: typed, properties: true"},
+		{{.body = TASK_BODY_STR}, "body: str, headers: text, properties: false"},
+	};
+	char **before = environ;
+	environ = (char *[]){NULL};
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		struct workers_config config = {.pool = "p", .task = forms[i].task};
+		char wanted[200];
+		snprintf(wanted, sizeof wanted,
+			"WPOOL_SLOT=1;WPOOL_WORKERS=0;WPOOL_CONCURRENCY=0;WPOOL_POOL=p;"
+			"WPOOL_TASK=%s;WPOOL_WORKER=/run/x/1;",
+			forms[i].text);
+		expect_environment_of_slot(&config, 1, wanted);
+	}
 	environ = before;
 }
 END_TEST
@@ -123,11 +151,11 @@ START_TEST(a_preloaded_process_has_no_slot)
 	struct workers_config config = {
 		.pool = "mail", .workers = 4, .concurrency = 1, .pipe = PIPE_PATH};
 	expect_environment_of_slot(&config, -1,
-		"WPOOL_PRELOAD=1;WPOOL_WORKERS=4;WPOOL_CONCURRENCY=1;WPOOL_POOL=mail;"
+		"WPOOL_PRELOAD=1;WPOOL_WORKERS=4;WPOOL_CONCURRENCY=1;WPOOL_POOL=mail;" TASK
 		"WPOOL_WORKER=/run/x/1;");
 	config.passed = (char *[]){all, NULL};
 	expect_environment_of_slot(&config, 3,
-		"WPOOL_SLOT=3;WPOOL_WORKERS=4;WPOOL_CONCURRENCY=1;WPOOL_POOL=mail;"
+		"WPOOL_SLOT=3;WPOOL_WORKERS=4;WPOOL_CONCURRENCY=1;WPOOL_POOL=mail;" TASK
 		"WPOOL_WORKER=/run/x/1;");
 	environ = before;
 }
@@ -137,7 +165,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/worker_environment");
 	UNIT_CASE(s, "environment", a_worker_gets_the_configured_variables,
-		a_worker_knows_its_place, a_preloaded_process_has_no_slot, secrets_are_kept_back);
+		a_worker_knows_its_place, a_worker_knows_the_form_of_its_tasks,
+		a_preloaded_process_has_no_slot, secrets_are_kept_back);
 	return s;
 }
 

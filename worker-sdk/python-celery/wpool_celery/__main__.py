@@ -25,6 +25,7 @@ GLOBAL = "-A --app", "-b --broker", "--result-backend", "--loader", "--config", 
 SETTINGS = ("-c --concurrency", "--autoscale", "--max-tasks-per-child", "--max-memory-per-child", "--prefetch-multiplier", "-Q --queues",
             "-X --exclude-queues")
 OF_SERVICE = "--uid", "--gid", "--umask", "--pidfile", "--executable"
+NEEDED = "body: bin", "headers: typed", "properties: true"
 INSTEAD = {"autoscale": "the pool's `workers: {min, max}`", "beat": "a process of its own, `celery beat`",
            "purge": "`celery purge`", "logfile": "the log of wpool"}
 
@@ -108,6 +109,9 @@ def main(arguments=None):
         refuse("not --detach, but systemd or a container")
     if os.environ.get("WPOOL_CONCURRENCY", "1") != "1":
         refuse("the pool's `concurrency` is for asyncio; give it more `workers`")
+    lacking = [setting for setting in NEEDED if setting not in os.environ.get("WPOOL_TASK", setting)]
+    if lacking:
+        refuse(f"Celery's messages need `{'`, `'.join(lacking)}` in the pool; add that, and reload wpool")
     sys.path.insert(0, os.getcwd())
     given = [f"--{name.replace('_', '-')}={value}" for name, value in of_celery.items()]
     if "pool_config" in ours:

@@ -12,7 +12,7 @@ from celery.worker import state, strategy
 from celery.worker.heartbeat import Heart
 from kombu.asynchronous.timer import to_timestamp
 from kombu.serialization import prepare_accept_content
-from wpool_worker import Fail, Postpone, run
+from wpool_worker import Fail, run
 from wpool_worker.errors import log_error, log_exception
 from wpool_worker.plain_task import Task
 
@@ -23,14 +23,6 @@ from .records import reserve
 logger = get_logger(__name__)
 
 
-def lacks(task):
-    """Return what the pool of this task lacks, as settings."""
-    headers = task.headers
-    is_text = "timelimit" in headers and all(isinstance(value, str) for value in headers.values())
-    return [setting for setting, is_missing in (
-        ("body: bin", task.is_text), ("headers: typed", is_text), ("properties: true", task.attempt is None)) if is_missing]
-
-
 def directly(call_soon, args, **_):
     """In place of a promise: what acks a message is called at once, and by no promise. Celery 5.3 and later also give on_error."""
     return args[0]
@@ -39,7 +31,6 @@ def directly(call_soon, args, **_):
 class Consumer(celery_consumer.Consumer):
     connection = gossip = None
     restart_count = 0
-    has_settings = False  # the pool's
 
     class Blueprint(celery_consumer.Consumer.Blueprint):
         default_steps = []
@@ -90,11 +81,6 @@ class Consumer(celery_consumer.Consumer):
         """Return the answer to a task."""
         if not self.begins_at_once(task):
             task._flush()
-        if not self.has_settings and (lacking := lacks(task)):
-            logger.error("wpool_celery: this pool cannot run Celery's tasks, which wait. Add these lines to it, and reload wpool:\n  %s",
-                         "\n  ".join(lacking))
-            return Postpone(10_000)
-        self.has_settings = True
         message = TaskMessage(task, self.accept)
         message.lost = self.loss_before(task)
         try:
