@@ -216,8 +216,8 @@ static void add_over_ack_timeout(const struct config_source *source, size_t i, c
 		return;
 	problems_add_warning(problems, line_of(source, i, key),
 		"pools[%zu].%s: a broker takes back what is not acked for 30min (its "
-		"consumer_timeout, by default), and the time before a task begins counts: such a "
-		"task would be begun again and again",
+		"consumer_timeout, by default), and the time before a task begins counts: a task "
+		"that its worker has not accepted (status -2) would be begun again and again",
 		i, key);
 }
 

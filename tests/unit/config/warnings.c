@@ -116,7 +116,8 @@ END_TEST
 
 #define ACK_TIMEOUT_WARNING                                                                        \
 	": a broker takes back what is not acked for 30min (its consumer_timeout, by default), "   \
-	"and the time before a task begins counts: such a task would be begun again and again\n"
+	"and the time before a task begins counts: a task that its worker has not accepted "       \
+	"(status -2) would be begun again and again\n"
 #define CHANNEL_WARNING " places, but one channel holds 65535 messages: the others stay empty\n"
 
 static const struct {
