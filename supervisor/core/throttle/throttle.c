@@ -86,11 +86,11 @@ static mtime empty_at(const struct throttle *throttle, const struct window *wind
 	return mtime_after(latest, throttle->figures.period);
 }
 
-/* Forget keys until there is space for another one, which has no start in its window. Return when
- * there is; 0: there is now. */
-static mtime make_space(struct throttle *throttle, mtime now)
+/* Forget keys that have no start in their window until at most so many are left. Return when that
+ * is possible; 0: it is done. */
+static mtime make_space(struct throttle *throttle, uint32_t keys_max, mtime now)
 {
-	while (throttle->by_key.count >= throttle->figures.max_keys) {
+	while (throttle->by_key.count > keys_max) {
 		mtime at = empty_at(throttle, oldest(throttle), now);
 		if (at > now)
 			return at;
@@ -110,6 +110,15 @@ static struct window *window_open(struct throttle *throttle, uint64_t key)
 	number_table_add(&throttle->by_key, &window->place, number_of_key(key));
 	list_prepend(&throttle->by_start, &window->by_start);
 	return window;
+}
+
+/* More keys are remembered than max_keys, which was lowered: a higher limit holds for those that
+ * are left of them. */
+static bool may_not_grow(const struct throttle *throttle, const struct window *window)
+{
+	const struct throttle_figures *figures = &throttle->figures;
+	return window->ring.size < figures->limit && throttle->by_key.count > figures->max_keys &&
+	       !throttle->grants;
 }
 
 uint64_t throttle_key(const struct throttle *throttle, struct text key)
@@ -141,8 +150,14 @@ mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct wi
 {
 	const struct throttle_figures *figures = &throttle->figures;
 	struct window *window = window_find(throttle, key);
+	if (window && may_not_grow(throttle, window)) {
+		mtime space_at = make_space(throttle, figures->max_keys, now);
+		if (space_at > 0)
+			return space_at;
+		window = window_find(throttle, key);
+	}
 	if (!window) {
-		mtime space_at = make_space(throttle, now);
+		mtime space_at = make_space(throttle, figures->max_keys - 1, now);
 		if (space_at > 0 && throttle->grants)
 			grants_refuse_key(throttle->grants);
 		if (space_at > 0)
@@ -257,7 +272,7 @@ bool throttle_knows_since(const struct throttle *throttle, mtime since)
 static struct window *window_restore(struct throttle *throttle, uint64_t key, mtime at)
 {
 	struct window *window = window_find(throttle, key);
-	if (!window && make_space(throttle, at) == 0)
+	if (!window && make_space(throttle, throttle->figures.max_keys - 1, at) == 0)
 		window = window_open(throttle, key);
 	return window;
 }
@@ -266,7 +281,8 @@ void throttle_restore(struct throttle *throttle, uint64_t key, uint32_t starts, 
 {
 	uint32_t limit = throttle->figures.limit;
 	struct window *window = window_restore(throttle, key, at);
-	if (!window || ring_reserve(&window->ring, limit) != RC_OK) {
+	if (!window || may_not_grow(throttle, window) ||
+		ring_reserve(&window->ring, limit) != RC_OK) {
 		throttle_missed(throttle, at);
 		if (window)
 			ring_forgot(&window->ring, at);

@@ -379,6 +379,39 @@ START_TEST(fewer_keys_forget_those_with_empty_windows)
 }
 END_TEST
 
+/* Else the old keys and the higher limit together would take more memory than either figure allows.
+ */
+START_TEST(after_fewer_keys_a_higher_limit_holds_for_those_that_are_left)
+{
+	struct throttle *throttle = with(1, 1000, 2);
+	start(throttle, "a", 0, 1);
+	start(throttle, "b", 10, 1);
+	configure(throttle, 3, 1000, 1);
+	ck_assert_int_eq(ask(throttle, "b", 20), 1000);
+	ck_assert_int_eq(ask(throttle, "a", 20), 1000);
+	ck_assert_int_eq(ask(throttle, "a", 1000), 1010);
+	ck_assert_uint_eq(throttle_keys(throttle), 1);
+	start(throttle, "b", 1000, 2);
+	ck_assert_int_eq(ask(throttle, "b", 1000), 1010);
+	throttle_free(throttle);
+}
+END_TEST
+
+/* What would not fit counts for any key. */
+START_TEST(after_fewer_keys_restored_starts_make_no_ring_larger)
+{
+	struct throttle *throttle = with(1, 1000, 2);
+	throttle_restore(throttle, number_of(throttle, "a"), 1, 0);
+	throttle_restore(throttle, number_of(throttle, "b"), 1, 0);
+	configure(throttle, 3, 1000, 1);
+	throttle_restore(throttle, number_of(throttle, "b"), 1, 500);
+	ck_assert(!throttle_knows_since(throttle, 499));
+	ck_assert_int_eq(ask(throttle, "b", 1000), 1500);
+	ck_assert_int_eq(ask(throttle, "c", 1000), 1500);
+	throttle_free(throttle);
+}
+END_TEST
+
 /* ---------- what outlives the process ---------- */
 
 struct copy {
@@ -645,6 +678,8 @@ static Suite *throttle_suite(void)
 		a_forgotten_key_is_late_under_a_longer_period,
 		a_key_that_came_back_is_late_under_a_longer_period,
 		fewer_keys_forget_those_with_empty_windows,
+		after_fewer_keys_a_higher_limit_holds_for_those_that_are_left,
+		after_fewer_keys_restored_starts_make_no_ring_larger,
 		a_throttle_that_was_restored_answers_as_the_one_before,
 		restored_keys_are_forgotten_in_the_order_of_their_starts,
 		what_finds_no_space_when_it_is_restored_may_be_of_any_key,
