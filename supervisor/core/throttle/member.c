@@ -12,6 +12,8 @@ struct member {
 	bool has_news; /* figures that the leader may not know, or it has heard of none yet */
 	struct shared_figures figures;
 	struct shared_figures configured; /* version 0 */
+	uint32_t max_keys;                /* as configured */
+	uint64_t places;                  /* for starts, in the rings of all keys */
 };
 
 struct member *member_new(struct throttle *throttle, uint64_t id)
@@ -22,6 +24,8 @@ struct member *member_new(struct throttle *throttle, uint64_t id)
 		return NULL;
 	member->throttle = throttle;
 	member->id = id;
+	member->max_keys = figures->max_keys;
+	member->places = UINT64_MAX;
 	member->figures = member->configured =
 		(struct shared_figures){.limit = figures->limit, .period = figures->period};
 	member->leader = leader_new(figures, throttle_seed(throttle), id);
@@ -55,29 +59,38 @@ void member_down(struct member *member)
 
 /* ---------- figures ---------- */
 
-static void use(struct member *member, const struct shared_figures *figures, uint32_t max_keys)
+uint32_t member_keys_led(const struct member *member)
 {
-	const struct throttle_figures own = {
-		.limit = figures->limit, .period = figures->period, .max_keys = max_keys};
-	member->figures = *figures;
+	uint64_t fit = member->places / member->figures.limit;
+	if (fit >= member->max_keys)
+		return member->max_keys;
+	return fit > 0 ? (uint32_t)fit : 1;
+}
+
+static void use(struct member *member, struct shared_figures figures)
+{
+	struct throttle_figures own = {
+		.limit = figures.limit, .period = figures.period, .max_keys = member->max_keys};
+	member->figures = figures;
 	throttle_configure(member->throttle, &own);
+	own.max_keys = member_keys_led(member);
 	leader_configure(member->leader, &own);
 }
 
 void member_set(struct member *member, uint32_t limit, mtime period)
 {
 	uint64_t version = member->figures.version;
-	const struct shared_figures figures = {.version = version + (version < SHARED_VERSION_MAX),
-		.limit = limit,
-		.period = period};
-	use(member, &figures, throttle_figures(member->throttle)->max_keys);
+	use(member, (struct shared_figures){.version = version + (version < SHARED_VERSION_MAX),
+			    .limit = limit,
+			    .period = period});
 	member->has_news = true;
 }
 
-void member_set_max_keys(struct member *member, uint32_t max_keys)
+void member_set_keys(struct member *member, uint32_t max_keys, uint64_t places)
 {
-	struct shared_figures figures = member->figures;
-	use(member, &figures, max_keys);
+	member->max_keys = max_keys;
+	member->places = places;
+	use(member, member->figures);
 }
 
 struct shared_figures member_figures(const struct member *member)
@@ -85,17 +98,12 @@ struct shared_figures member_figures(const struct member *member)
 	return member->figures;
 }
 
-static void adopt(struct member *member, const struct shared_figures *other)
-{
-	use(member, other, throttle_figures(member->throttle)->max_keys);
-}
-
 /* The one that leads goes by its own configuration, unless others have been set since: so the
  * figures of a new configuration hold when all have been restarted with it. */
 static void use_configured(struct member *member)
 {
 	if (member->figures.version == 0)
-		adopt(member, &member->configured);
+		use(member, member->configured);
 }
 
 /* ---------- requests and answers ---------- */
@@ -133,7 +141,7 @@ const struct throttle_answer *member_on_request(
 	if (!member->is_up)
 		return NULL;
 	if (request->figures.version > member->figures.version)
-		adopt(member, &request->figures);
+		use(member, request->figures);
 	if (request->member == member->id)
 		sent_at = grants_sent_at(member->throttle, request->number);
 	bool led = leader_is_leading(member->leader, now);
@@ -158,7 +166,7 @@ void member_on_answer(struct member *member, const struct throttle_answer *answe
 		leader_resign(member->leader);
 	if (answer->figures.version < member->figures.version)
 		return;
-	adopt(member, &answer->figures);
+	use(member, answer->figures);
 	member->has_news = false;
 }
 
@@ -177,7 +185,7 @@ void member_inherit(
 	if (!member->is_up || handover->member != member->id)
 		return;
 	if (handover->figures.version > member->figures.version)
-		adopt(member, &handover->figures);
+		use(member, handover->figures);
 	use_configured(member);
 	leader_inherit(member->leader, handover, asked_at, now);
 }

@@ -18,8 +18,11 @@ void member_up(struct member *);
 void member_down(struct member *);
 /* Use other figures from now on, at all members, as soon as they hear of them. */
 void member_set(struct member *, uint32_t limit, mtime period);
-/* Remember as many keys. */
-void member_set_max_keys(struct member *, uint32_t);
+/* Remember max_keys keys; as the leader no more than those for whose starts there are places, but
+ * one: others may agree on a limit that is too high for this supervisor's memory. */
+void member_set_keys(struct member *, uint32_t max_keys, uint64_t places);
+/* How many that is. */
+uint32_t member_keys_led(const struct member *);
 struct shared_figures member_figures(const struct member *);
 
 /* The request to send now, which expires after its lease; NULL: none. Valid until the next call. */

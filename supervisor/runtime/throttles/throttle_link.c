@@ -211,7 +211,7 @@ void throttle_link_turn(struct throttle_link *link)
 			continue;
 		throttle_channel_tick(named->channel, asks, now);
 		named->is_blocked = link->is_blocked;
-		throttles_follow(named, now);
+		throttles_follow(link->throttles, named, now);
 	}
 	if (link->is_closing)
 		close_when_left(link);

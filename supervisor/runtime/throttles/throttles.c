@@ -221,6 +221,8 @@ static struct named_throttle *make_named(
 	if (!named)
 		return NULL;
 	named->configured = named->wanted = figures_of(config);
+	named->memory = CONFIG_THROTTLES_MEMORY;
+	named->keys_led = named->wanted.max_keys;
 	named->scope = config->scope;
 	named->when_exceeded = config->when_exceeded;
 	named->name = strdup(config->name);
@@ -482,14 +484,69 @@ bool throttles_is_latest(const struct throttles *throttles, const struct named_t
 	return throttles_find(throttles, text_from(named->name)) == named;
 }
 
-static void share_figures(struct named_throttle *named, const struct throttle_figures *figures)
+/* A shared one may have got a limit that would take more than it may. */
+static uint64_t memory_of(
+	const struct named_throttle *named, const struct throttle_figures *figures)
+{
+	uint64_t memory = config_throttle_memory(figures->limit, figures->max_keys);
+	uint64_t of_one = config_throttle_memory(figures->limit, 1);
+
+	if (!named->member || memory <= named->memory)
+		return memory;
+	return named->memory > of_one ? named->memory : of_one;
+}
+
+static uint64_t memory_of_others(
+	const struct throttles *throttles, const struct named_throttle *named)
+{
+	uint64_t memory = 0;
+
+	for (size_t i = 0; i < throttles->count; i++)
+		if (throttles->list[i] != named)
+			memory += memory_of(throttles->list[i], &throttles->list[i]->wanted);
+	return memory;
+}
+
+static bool fits(const struct throttles *throttles, const struct named_throttle *named,
+	const struct throttle_figures *figures)
+{
+	uint64_t memory = memory_of_others(throttles, named);
+
+	memory += config_throttle_memory(figures->limit, figures->max_keys);
+	return memory <= CONFIG_THROTTLES_MEMORY;
+}
+
+static void log_keys(struct named_throttle *named)
+{
+	uint32_t keys = member_keys_led(named->member), max_keys = named->wanted.max_keys;
+
+	if (keys != named->keys_led && keys < max_keys)
+		log_warn("throttle %s: at most %" PRIu32 " keys while it leads, not %" PRIu32
+			 ": with the limit of %" PRIu32 ", which all supervisors share, the starts "
+			 "of all throttles would take more than 64 MiB",
+			named->name, keys, max_keys, named->wanted.limit);
+	named->keys_led = keys;
+}
+
+/* All agree on the limit, so it is not this supervisor's to give up. */
+static void share_memory(const struct throttles *throttles, struct named_throttle *named)
+{
+	uint64_t others = memory_of_others(throttles, named);
+
+	named->memory = others < CONFIG_THROTTLES_MEMORY ? CONFIG_THROTTLES_MEMORY - others : 0;
+	member_set_keys(named->member, named->wanted.max_keys,
+		named->memory / config_throttle_memory(1, 1));
+	log_keys(named);
+}
+
+static void share_figures(const struct throttles *throttles, struct named_throttle *named,
+	const struct throttle_figures *figures)
 {
 	struct shared_figures shared = member_figures(named->member);
 
 	if (figures->limit != shared.limit || figures->period != shared.period)
 		member_set(named->member, figures->limit, figures->period);
-	if (figures->max_keys != throttle_figures(named->throttle)->max_keys)
-		member_set_max_keys(named->member, figures->max_keys);
+	share_memory(throttles, named);
 }
 
 static void append_figures(struct buf *out, uint32_t limit, mtime period)
@@ -517,16 +574,18 @@ static void log_leader(struct named_throttle *named, mtime now)
 		log_info("throttle %s: leads", named->name);
 }
 
-void throttles_follow(struct named_throttle *named, mtime now)
+void throttles_follow(struct throttles *throttles, struct named_throttle *named, mtime now)
 {
 	struct shared_figures shared = member_figures(named->member);
 	struct buf agreed, configured;
+	bool is_new = shared.limit != named->wanted.limit || shared.period != named->wanted.period;
 
 	log_leader(named, now);
-	if (shared.limit == named->wanted.limit && shared.period == named->wanted.period)
-		return;
 	named->wanted.limit = shared.limit;
 	named->wanted.period = shared.period;
+	share_memory(throttles, named);
+	if (!is_new)
+		return;
 	buf_init(&agreed, 128);
 	buf_init(&configured, 128);
 	append_figures(&agreed, shared.limit, shared.period);
@@ -553,7 +612,7 @@ static void use_figures(struct throttles *throttles, struct named_throttle *name
 
 	named->wanted = *figures;
 	if (named->member) {
-		share_figures(named, figures);
+		share_figures(throttles, named, figures);
 		return;
 	}
 	throttle_configure(named->throttle, figures);
@@ -568,22 +627,6 @@ static void use_figures(struct throttles *throttles, struct named_throttle *name
 			log_warn("out of memory: the starts of throttle %s are not recorded",
 				named->name);
 	}
-}
-
-static uint64_t memory_of(const struct throttle_figures *figures)
-{
-	return config_throttle_memory(figures->limit, figures->max_keys);
-}
-
-static bool fits(const struct throttles *throttles, const struct named_throttle *named,
-	const struct throttle_figures *figures)
-{
-	uint64_t memory = memory_of(figures);
-
-	for (size_t i = 0; i < throttles->count; i++)
-		if (throttles->list[i] != named)
-			memory += memory_of(&throttles->list[i]->wanted);
-	return memory <= CONFIG_THROTTLES_MEMORY;
 }
 
 /* What an operator has set stays where the configuration names what it did before. */
@@ -615,7 +658,7 @@ void throttles_configure(struct throttles *throttles)
 	/* Else it would set again what other supervisors have replaced a moment ago. */
 	for (size_t i = 0; i < throttles->count; i++)
 		if (throttles->list[i]->member)
-			throttles_follow(throttles->list[i], throttles_now());
+			throttles_follow(throttles, throttles->list[i], throttles_now());
 	for (size_t i = 0; i < throttles->config->throttle_count; i++) {
 		const struct config_throttle *config = &throttles->config->throttles[i];
 		struct named_throttle *named = find_as_defined(throttles, config);
@@ -624,7 +667,7 @@ void throttles_configure(struct throttles *throttles)
 	}
 	for (size_t i = 0; i < throttles->count; i++) {
 		struct named_throttle *named = throttles->list[i];
-		if (named->wanted.limit > named->configured.limit &&
+		if (!named->member && named->wanted.limit > named->configured.limit &&
 			!fits(throttles, named, &named->wanted))
 			give_up_limit(named);
 	}
@@ -647,7 +690,8 @@ const char *throttles_set(
 		return "period is 1ms to 365d";
 	if (named->member && figures.period < CONFIG_SHARED_PERIOD_MIN)
 		return "period is 500ms to 365d with scope: cluster";
-	if (!fits(throttles, named, &figures))
+	/* Others may have set one that does not fit here: a lower one is better. */
+	if (limit > throttle_figures(named->throttle)->limit && !fits(throttles, named, &figures))
 		return "the starts of all throttles, of as many keys as each may have, would take "
 		       "more than 64 MiB";
 	use_figures(throttles, named, &figures);

@@ -27,6 +27,8 @@ struct named_throttle {
 	bool is_blocked;                  /* the broker takes no requests */
 	bool has_led;                     /* and that was logged */
 	mtime leader_logged_until;        /* no change of that is logged before */
+	uint64_t memory;   /* that its starts may take, but those of one key may in any case */
+	uint32_t keys_led; /* as logged */
 	struct channel_log channel_log;
 	struct throttle_figures configured;
 	struct throttle_figures wanted; /* those in force, or that are about to be */
@@ -86,8 +88,9 @@ void throttles_end_turn(struct throttles *, mtime now);
 /* Count what happened to a task. */
 void throttles_count(struct throttles *, const struct notice *);
 
-/* Of a shared one: take over the figures that all members agree on, and log who leads. */
-void throttles_follow(struct named_throttle *, mtime now);
+/* Of a shared one: take over the figures that all members agree on, and log who leads. If the limit
+ * does not fit here, it holds for fewer keys while this one leads. */
+void throttles_follow(struct throttles *, struct named_throttle *, mtime now);
 
 enum throttle_leader throttles_leader(const struct named_throttle *);
 const char *throttle_leader_name(enum throttle_leader);

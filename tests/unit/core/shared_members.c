@@ -184,6 +184,56 @@ START_TEST(it_holds_also_if_the_last_one_hands_over)
 }
 END_TEST
 
+/* The rings of the leader are all that takes memory for each start. */
+START_TEST(a_limit_of_others_takes_no_more_memory_than_a_leader_may_use)
+{
+	start_all(10, PERIOD);
+	member_set_keys(leader->member, 100, 1000);
+	ck_assert_uint_eq(member_keys_led(leader->member), 100);
+	member_set(supervisors[1].member, 11, PERIOD);
+	run_for(SILENCE + MTIME_SECOND);
+	ck_assert_uint_eq(figures_of(leader).limit, 11);
+	ck_assert_uint_eq(member_keys_led(leader->member), 90);
+	ck_assert_uint_eq(throttle_figures(leader->throttle)->max_keys, 100);
+	member_set(supervisors[1].member, 2000, PERIOD);
+	run_for(MTIME_SECOND);
+	ck_assert_uint_eq(member_keys_led(leader->member), 1);
+	member_set(supervisors[1].member, 10, PERIOD);
+	run_for(MTIME_SECOND);
+	ck_assert_uint_eq(member_keys_led(leader->member), 100);
+}
+END_TEST
+
+static bool start_key(struct supervisor *supervisor, uint64_t key)
+{
+	struct window *window;
+	for (mtime end = now + MTIME_SECOND; now < end; run_for(STEP)) {
+		if (throttle_ask(supervisor->throttle, key, now, &window) > now)
+			continue;
+		throttle_charge(supervisor->throttle, window, now);
+		throttle_end_turn(supervisor->throttle, now);
+		return true;
+	}
+	return false;
+}
+
+START_TEST(a_key_for_which_a_leader_has_no_memory_waits)
+{
+	start_all(1, PERIOD);
+	for (int i = 0; i < MEMBERS; i++)
+		member_set_keys(supervisors[i].member, 100, 100);
+	run_for(SILENCE + MTIME_SECOND);
+	member_set(supervisors[1].member, 50, PERIOD);
+	run_for(MTIME_SECOND);
+	ck_assert(start_key(&supervisors[1], 1));
+	ck_assert(start_key(&supervisors[2], 2));
+	ck_assert(!start_key(&supervisors[1], 3));
+	ck_assert(start_key(&supervisors[2], 1));
+	run_for(PERIOD + LEASE_MAX);
+	ck_assert(start_key(&supervisors[1], 3));
+}
+END_TEST
+
 /* ---------- answers that come too late ---------- */
 
 /* It took longer than its lease: nobody uses its start, and it does not count. */
@@ -405,6 +455,8 @@ static Suite *members_suite(void)
 	tcase_add_test(all, figures_that_an_operator_sets_do_not_wait);
 	tcase_add_test(all, a_new_configuration_holds_when_all_were_restarted_with_it);
 	tcase_add_test(all, it_holds_also_if_the_last_one_hands_over);
+	tcase_add_test(all, a_limit_of_others_takes_no_more_memory_than_a_leader_may_use);
+	tcase_add_test(all, a_key_for_which_a_leader_has_no_memory_waits);
 	tcase_add_test(all, what_a_late_answer_grants_goes_back);
 	tcase_add_test(all, a_lease_grows_until_answers_come_in_time);
 	tcase_add_test(all, one_very_late_answer_makes_the_lease_long_for_some_answers_only);

@@ -126,7 +126,7 @@ static void connect_both(void)
 
 static void follow(struct supervisor *supervisor)
 {
-	throttles_follow(erp_of(supervisor), now);
+	throttles_follow(&supervisor->throttles, erp_of(supervisor), now);
 }
 
 /* When a task may start, or ask again. */
@@ -385,6 +385,97 @@ START_TEST(the_number_of_keys_is_not_shared)
 }
 END_TEST
 
+/* 64 MiB are 8,388,608 starts. */
+#define LARGE 50000
+#define FIT   (8388608 / LARGE)
+
+static void begin_with_keys(struct supervisor *supervisor, int64_t max_keys)
+{
+	end(supervisor);
+	supervisor->defined[0].key = by_tenant;
+	supervisor->defined[0].max_keys = max_keys;
+	define(supervisor);
+}
+
+static void agree_on_large_limit(void)
+{
+	begin_with_keys(&here, 100);
+	begin_with_keys(&there, 80000);
+	connect_both();
+	follow(&there);
+	ck_assert_ptr_nonnull(throttles_set(&there.throttles, erp_of(&there), LARGE, 0));
+	ck_assert_ptr_null(throttles_set(&here.throttles, erp_of(&here), LARGE, 0));
+	ck_assert_uint_eq(member_keys_led(member_of(&here)), 100);
+	exchange_only(&here, &there);
+}
+
+/* It does so before it answers the request that has brought the limit. */
+START_TEST(an_agreed_limit_that_does_not_fit_holds_for_fewer_keys)
+{
+	agree_on_large_limit();
+	ck_assert_uint_eq(member_keys_led(member_of(&there)), FIT);
+	follow(&there);
+	expect_figures(&there, LARGE, PERIOD);
+	ck_assert_uint_eq(throttle_figures(erp_of(&there)->throttle)->max_keys, 80000);
+	follow(&there);
+	ck_assert_int_eq(
+		times_logged("warn  throttle erp: at most 167 keys while it leads, not 80000: "),
+		1);
+	/* Less may be set here, too, and more may not. */
+	ck_assert_ptr_nonnull(throttles_set(&there.throttles, erp_of(&there), LARGE + 1, 0));
+	ck_assert_ptr_null(throttles_set(&there.throttles, erp_of(&there), LARGE / 2, 0));
+	ck_assert_uint_eq(member_keys_led(member_of(&there)), 8388608 / (LARGE / 2));
+	ck_assert_ptr_null(throttles_set(&there.throttles, erp_of(&there), 100, 0));
+	ck_assert_uint_eq(member_keys_led(member_of(&there)), 80000);
+}
+END_TEST
+
+START_TEST(a_reload_gives_up_no_limit_that_all_share)
+{
+	agree_on_large_limit();
+	redefine(&there, 100); /* as before */
+	expect_figures(&there, LARGE, PERIOD);
+	ck_assert_uint_eq(member_figures(member_of(&there)).version, 1);
+	ck_assert_uint_eq(member_keys_led(member_of(&there)), FIT);
+}
+END_TEST
+
+static void define_second(int64_t limit)
+{
+	static char *both[] = {erp, tenant, NULL};
+
+	there.defined[1] = (struct config_throttle){
+		.name = tenant, .limit = limit, .period = PERIOD, .max_keys = 1};
+	there.config.throttle_count = 2;
+	there.pool.throttle = both;
+	redefine(&there, 100);
+}
+
+/* What is configured fits, and takes its place. */
+START_TEST(an_agreed_limit_leaves_memory_for_other_throttles)
+{
+	agree_on_large_limit();
+	follow(&there);
+	define_second(300000);
+	ck_assert_uint_eq(member_keys_led(member_of(&there)), (8388608 - 300000) / LARGE);
+	ck_assert_ptr_nonnull(throttles_set(
+		&there.throttles, throttles_find(&there.throttles, TEXT("tenant")), 400000, 0));
+}
+END_TEST
+
+/* Each may start tasks of one key, however high the limit is. */
+START_TEST(an_agreed_limit_holds_for_one_key_at_least)
+{
+	agree_on_large_limit();
+	follow(&there);
+	define_second(1000000);
+	there.defined[1].key = by_tenant;
+	there.defined[1].max_keys = 8;
+	redefine(&there, 100);
+	ck_assert_uint_eq(member_keys_led(member_of(&there)), 1);
+}
+END_TEST
+
 /* ---------- leaders ---------- */
 
 static void expect_leader(enum throttle_leader leader, const char *name)
@@ -511,7 +602,11 @@ static Suite *throttles_shared_suite(void)
 		what_an_operator_sets_holds_at_all_supervisors,
 		a_period_that_is_too_short_to_be_shared_is_refused, the_figures_of_the_leader_count,
 		a_reload_with_another_figure_sets_it_for_all,
-		a_reload_does_not_undo_what_others_have_just_set, the_number_of_keys_is_not_shared);
+		a_reload_does_not_undo_what_others_have_just_set, the_number_of_keys_is_not_shared,
+		an_agreed_limit_that_does_not_fit_holds_for_fewer_keys,
+		a_reload_gives_up_no_limit_that_all_share,
+		an_agreed_limit_leaves_memory_for_other_throttles,
+		an_agreed_limit_holds_for_one_key_at_least);
 	UNIT_CASE_WITH(suite, "leaders", set_up, tear_down, who_leads_is_known_from_the_answers,
 		nobody_leads_if_three_requests_are_not_answered,
 		a_throttle_of_one_supervisor_needs_no_leader);
