@@ -11,10 +11,9 @@
 #define PROOF_EVERY_MAX (5 * MTIME_SECOND)
 /* After the end of a lease, what was not used of it has come back. */
 #define RETURNS_WITHIN (5 * MTIME_MS)
-/* So many starts take some milliseconds. What a request asks for beyond that waits for the next. No
- * honest member has as many late ones. */
+/* So many starts take some milliseconds, late ones first. What a request asks for beyond that waits
+ * for the next. No honest member has as many late ones. */
 #define STARTS_A_REQUEST_MAX 100000
-#define LATE_A_KEY_MAX       100000
 /* To count the starts of one takes some 100 ns. */
 #define KEYS_COUNTED_MAX 1000
 #define COUNT_EVERY      MTIME_SECOND
@@ -205,15 +204,22 @@ static void take_back(struct leader *leader, const struct throttle_request *requ
 	}
 }
 
-static void add_late(struct leader *leader, const struct throttle_request *request, mtime now)
+/* Add as many as that at most; a key that has more may start no other for a period. Return how many
+ * were added. */
+static uint32_t add_late(
+	struct leader *leader, const struct throttle_request *request, uint32_t most, mtime now)
 {
+	uint32_t starts = 0;
 	for (uint32_t i = 0; i < request->count; i++) {
-		uint32_t late = request->keys[i].late;
-		if (late > LATE_A_KEY_MAX)
-			late = LATE_A_KEY_MAX;
-		if (late > 0)
-			throttle_restore(leader->rings, request->keys[i].key, late, now);
+		const struct wanted *wanted = &request->keys[i];
+		if (wanted->late > most - starts) {
+			throttle_use_up(leader->rings, wanted->key, now);
+		} else if (wanted->late > 0) {
+			throttle_restore(leader->rings, wanted->key, wanted->late, now);
+			starts += wanted->late;
+		}
 	}
+	return starts;
 }
 
 /* A start that is granted and may still be used may also come back, so it is worth asking again
@@ -293,16 +299,15 @@ struct throttle_answer *leader_answer(
 	answer->member = request->member;
 	answer->number = request->number;
 	answer->count = 0;
-	uint32_t starts = 0;
+	uint32_t most = STARTS_A_REQUEST_MAX, starts = 0;
 	if (!is_leading)
 		leader->requested_at = mtime_min(leader->requested_at, now);
 	if (is_leading && request->leader == leader->member)
 		take_back(leader, request);
 	if (is_leading)
-		add_late(leader, request, now);
+		most -= add_late(leader, request, most, now);
 	for (uint32_t i = 0; i < request->count; i++)
-		starts += answer_key(
-			leader, &request->keys[i], STARTS_A_REQUEST_MAX - starts, is_leading, now);
+		starts += answer_key(leader, &request->keys[i], most - starts, is_leading, now);
 	if (now - leader->began_at < HANDOVER_WITHIN)
 		shorten_waits(answer, request->lease);
 	if (starts > 0) {

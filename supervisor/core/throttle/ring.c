@@ -72,6 +72,18 @@ void ring_add(struct ring *ring, mtime now)
 		ring->next = 0;
 }
 
+void ring_use_up(struct ring *ring, mtime at)
+{
+	mtime latest;
+	assert(ring->charged == 0);
+	if (ring_latest(ring, &latest))
+		at = mtime_max(at, latest);
+	ring_forgot(ring, at);
+	ring->count = 0;
+	if (ring->size > 0)
+		ring_add(ring, at);
+}
+
 void ring_charge(struct ring *ring, mtime now)
 {
 	ring_add(ring, now);

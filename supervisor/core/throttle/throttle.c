@@ -269,29 +269,40 @@ bool throttle_knows_since(const struct throttle *throttle, mtime since)
 	return knows;
 }
 
+/* With a ring for the limit. NULL: any key may have had starts up to then. */
 static struct window *window_restore(struct throttle *throttle, uint64_t key, mtime at)
 {
 	struct window *window = window_find(throttle, key);
 	if (!window && make_space(throttle, throttle->figures.max_keys - 1, at) == 0)
 		window = window_open(throttle, key);
-	return window;
+	if (window && !may_not_grow(throttle, window) &&
+		ring_reserve(&window->ring, throttle->figures.limit) == RC_OK)
+		return window;
+	throttle_missed(throttle, at);
+	if (window)
+		ring_use_up(&window->ring, at);
+	return NULL;
 }
 
 void throttle_restore(struct throttle *throttle, uint64_t key, uint32_t starts, mtime at)
 {
 	uint32_t limit = throttle->figures.limit;
 	struct window *window = window_restore(throttle, key, at);
-	if (!window || may_not_grow(throttle, window) ||
-		ring_reserve(&window->ring, limit) != RC_OK) {
-		throttle_missed(throttle, at);
-		if (window)
-			ring_forgot(&window->ring, at);
+	if (!window)
 		return;
-	}
 	for (uint32_t i = 0; i < starts && i < limit; i++)
 		ring_add(&window->ring, at);
 	if (starts > limit)
 		ring_forgot(&window->ring, at);
+	window_make_latest(throttle, window);
+}
+
+void throttle_use_up(struct throttle *throttle, uint64_t key, mtime at)
+{
+	struct window *window = window_restore(throttle, key, at);
+	if (!window)
+		return;
+	ring_use_up(&window->ring, at);
 	window_make_latest(throttle, window);
 }
 

@@ -88,6 +88,10 @@ void throttle_each_start(const struct throttle *, mtime since,
  * have had them. */
 void throttle_restore(struct throttle *, uint64_t key, uint32_t starts, mtime at);
 
+/* The same for any number of starts: the next one of the key is a period later. Not between
+ * throttle_charge and throttle_end_turn. */
+void throttle_use_up(struct throttle *, uint64_t key, mtime at);
+
 /* Shared by several supervisors (grants.h): how many keys a leader has answered about so far, and
  * the one with this number, from 0; false: it is no longer known. What waits asks again. */
 uint64_t throttle_answers(const struct throttle *);

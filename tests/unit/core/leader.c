@@ -4,7 +4,7 @@
 #include "unit/unit.h"
 
 #define PERIOD        (10 * MTIME_SECOND)
-#define STARTS_MAX    100000 /* of one request; and late ones of a key */
+#define STARTS_MAX    100000 /* of one request, late ones among them */
 #define COUNTED_MAX   1000   /* keys */
 #define COUNTED_EVERY MTIME_SECOND
 
@@ -48,6 +48,15 @@ static void start_each(uint64_t first, uint64_t last)
 			ask(&(struct wanted){.key = key, .starts = 1}, 1)->keys[0].starts, 1);
 }
 
+/* It still leads then. */
+static void advance(mtime span)
+{
+	for (int half = 0; half < 2; half++) {
+		now += span / 2;
+		ck_assert_int_eq(leader_prove(leader, now, now), RC_OK);
+	}
+}
+
 /* The next request gets the others. */
 START_TEST(a_request_gets_a_limited_number_of_starts)
 {
@@ -65,13 +74,51 @@ START_TEST(a_request_gets_a_limited_number_of_starts)
 }
 END_TEST
 
+/* A million, at once, would hold up the loop. What is not added counts as if it were more. */
 START_TEST(a_request_adds_a_limited_number_of_late_starts)
 {
+	static const struct wanted late[] = {{.key = 1, .late = STARTS_MAX - 1},
+		{.key = 2, .late = 2}, {.key = 3, .late = UINT32_MAX}, {.key = 4, .late = 1},
+		{.key = 5, .late = 1}};
 	uint64_t starts;
 	lead(2 * STARTS_MAX);
-	ask(&(struct wanted){.key = 1, .late = STARTS_MAX + 5}, 1);
+	start_each(2, 2);
+	ask(late, 5);
 	ck_assert(leader_in_windows(leader, now, &starts));
-	ck_assert_uint_eq(starts, STARTS_MAX);
+	ck_assert_uint_eq(starts, STARTS_MAX + 3);
+	for (uint64_t key = 1; key <= 5; key++) {
+		const struct granted *granted =
+			ask(&(struct wanted){.key = key, .starts = 1}, 1)->keys;
+		bool is_used_up = key == 2 || key == 3 || key == 5;
+		ck_assert_uint_eq(granted->starts, is_used_up ? 0 : 1);
+	}
+	advance(PERIOD + LEASE_MIN);
+	start_each(1, 5);
+}
+END_TEST
+
+START_TEST(late_starts_leave_fewer_for_the_same_request)
+{
+	static const struct wanted wanted[] = {
+		{.key = 1, .late = STARTS_MAX - 1, .starts = 2}, {.key = 2, .starts = 1}};
+	lead(2 * STARTS_MAX);
+	const struct throttle_answer *answer = ask(wanted, 2);
+	ck_assert_uint_eq(answer->keys[0].starts, 1);
+	ck_assert_uint_eq(answer->keys[1].starts, 0);
+	ck_assert_int_eq(answer->keys[1].wait, 0);
+}
+END_TEST
+
+/* What was granted counts until its lease has ended, also if its time is not known any more. */
+START_TEST(late_starts_that_are_not_added_hasten_nothing)
+{
+	lead(2);
+	start_each(1, 1);
+	ask(&(struct wanted){.key = 1, .late = UINT32_MAX}, 1);
+	advance(PERIOD);
+	ck_assert_uint_eq(ask(&(struct wanted){.key = 1, .starts = 1}, 1)->keys[0].starts, 0);
+	advance(LEASE_MIN);
+	start_each(1, 1);
 }
 END_TEST
 
@@ -106,6 +153,8 @@ static Suite *leader_suite(void)
 	Suite *suite = suite_create("core/leader");
 	UNIT_CASE_WITH(suite, "leader", NULL, tear_down, a_request_gets_a_limited_number_of_starts,
 		a_request_adds_a_limited_number_of_late_starts,
+		late_starts_leave_fewer_for_the_same_request,
+		late_starts_that_are_not_added_hasten_nothing,
 		it_counts_the_starts_of_a_limited_number_of_keys,
 		it_counts_nothing_when_it_does_not_lead);
 	return suite;
