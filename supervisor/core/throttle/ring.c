@@ -120,10 +120,10 @@ void ring_take_back(struct ring *ring, uint32_t starts, mtime at)
 	uint32_t taken = ring_count_after(ring, at - 1) - later;
 	if (taken > starts)
 		taken = starts;
-	for (uint32_t ago = later; ago > 0; ago--)
-		ring->starts[place_of(ring, ago + taken)] = ring->starts[place_of(ring, ago)];
 	if (taken == 0)
 		return;
+	for (uint32_t ago = later; ago > 0; ago--)
+		ring->starts[place_of(ring, ago + taken)] = ring->starts[place_of(ring, ago)];
 	ring->count -= taken;
 	ring->next = place_of(ring, taken);
 }
