@@ -9,20 +9,24 @@
 #include "core/tasks/reason.h"
 #include <stdbool.h>
 
-struct session_handover {
-	struct text key;
-	bool is_paused;   /* the session */
-	bool has_message; /* the members below are about the first message of a lane, which comes
-			     back as a redelivery */
-	bool is_high;     /* its lane */
-	bool is_later;    /* it is parked or blocked: its next attempt goes before both lanes */
+/* Of the first message of a lane. */
+struct message_past {
+	bool is_high;  /* the lane */
+	bool is_later; /* it is parked or blocked: its next attempt goes before both lanes */
 	bool is_blocked;
 	bool is_poison;     /* the holder died in a row of deaths while this message ran alone */
 	enum reason reason; /* why it failed last */
 	mtime wait;         /* until its next attempt; 0: none */
 	uint16_t attempt;   /* failed attempts */
 	uint32_t slice;     /* times handed back */
-	bool has_rest;      /* the rest of its work: its next attempt gets that */
+};
+
+struct session_handover {
+	struct text key;
+	bool is_paused;   /* the session */
+	bool has_message; /* the members below are about one, which comes back as a redelivery */
+	struct message_past past;
+	bool has_rest; /* the rest of its work: its next attempt gets that */
 	struct text body, headers, content_type; /* of the rest; borrowed for the call */
 };
 

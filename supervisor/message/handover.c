@@ -40,8 +40,9 @@ static void pack_rest(msgpack_packer *packer, const struct session_handover *han
 static uint8_t flags_of(const struct session_handover *handover)
 {
 	return (uint8_t)(handover->is_paused * IS_PAUSED | handover->has_message * HAS_MESSAGE |
-			 handover->is_high * IS_HIGH | handover->is_later * IS_LATER |
-			 handover->is_blocked * IS_BLOCKED | handover->is_poison * IS_POISON);
+			 handover->past.is_high * IS_HIGH | handover->past.is_later * IS_LATER |
+			 handover->past.is_blocked * IS_BLOCKED |
+			 handover->past.is_poison * IS_POISON);
 }
 
 /* Take back what was appended if some of it is missing. */
@@ -61,10 +62,10 @@ static void append_one(struct buf *out, const struct session_handover *handover)
 	msgpack_pack_array(&packer, HANDOVER_MEMBERS);
 	pack_valid_text(&packer, handover->key);
 	msgpack_pack_uint8(&packer, flags_of(handover));
-	pack_valid_text(&packer, text_from(reason_name(handover->reason)));
-	msgpack_pack_int64(&packer, handover->wait / MTIME_MS);
-	msgpack_pack_uint16(&packer, handover->attempt);
-	msgpack_pack_uint32(&packer, handover->slice);
+	pack_valid_text(&packer, text_from(reason_name(handover->past.reason)));
+	msgpack_pack_int64(&packer, handover->past.wait / MTIME_MS);
+	msgpack_pack_uint16(&packer, handover->past.attempt);
+	msgpack_pack_uint32(&packer, handover->past.slice);
 	pack_rest(&packer, handover);
 }
 
@@ -166,16 +167,16 @@ static void take_one(struct reader *reader, struct session_handover *ret)
 	int64_t flags = take_number(reader, ALL_FLAGS);
 	ret->is_paused = flags & IS_PAUSED;
 	ret->has_message = flags & HAS_MESSAGE;
-	ret->is_high = flags & IS_HIGH;
-	ret->is_later = flags & IS_LATER;
-	ret->is_blocked = flags & IS_BLOCKED;
-	ret->is_poison = flags & IS_POISON;
-	ret->reason = take_reason(reader);
-	ret->wait = take_number(reader, WAIT_MS_MAX) * MTIME_MS;
-	ret->attempt = (uint16_t)take_number(reader, UINT16_MAX);
-	ret->slice = (uint32_t)take_number(reader, UINT32_MAX);
+	ret->past.is_high = flags & IS_HIGH;
+	ret->past.is_later = flags & IS_LATER;
+	ret->past.is_blocked = flags & IS_BLOCKED;
+	ret->past.is_poison = flags & IS_POISON;
+	ret->past.reason = take_reason(reader);
+	ret->past.wait = take_number(reader, WAIT_MS_MAX) * MTIME_MS;
+	ret->past.attempt = (uint16_t)take_number(reader, UINT16_MAX);
+	ret->past.slice = (uint32_t)take_number(reader, UINT32_MAX);
 	take_rest(reader, ret);
-	reader->has_failed |= ret->is_blocked && !ret->is_later;
+	reader->has_failed |= ret->past.is_blocked && !ret->past.is_later;
 }
 
 enum rc handover_read(struct text bytes, struct session_handover **ret, size_t *ret_count)
@@ -243,8 +244,9 @@ static enum handover_part part_of(const struct session_handover *handover)
 {
 	if (handover->has_rest)
 		return HANDOVER_WITH_REST;
-	return handover->is_paused || handover->is_blocked || handover->is_poison ? HANDOVER_FIRST
-										  : HANDOVER_OTHERS;
+	return handover->is_paused || handover->past.is_blocked || handover->past.is_poison
+		       ? HANDOVER_FIRST
+		       : HANDOVER_OTHERS;
 }
 
 static struct session_handover without_rest(const struct session_handover *handover)

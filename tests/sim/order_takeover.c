@@ -40,15 +40,15 @@ static void inherit(struct pool_runtime *runtime, const struct session_handover 
 	if (handed->is_paused)
 		mark(TAKEOVER_PAUSED);
 	if (handed->has_message)
-		hand->heritage[key][handed->is_high] = (struct heritage){.is_there = true,
-			.is_later = handed->is_later,
-			.is_blocked = handed->is_blocked,
-			.is_refused = handed->reason == REASON_THROTTLED,
-			.is_postponed = handed->reason == REASON_POSTPONED,
-			.is_poison = handed->is_poison,
+		hand->heritage[key][handed->past.is_high] = (struct heritage){.is_there = true,
+			.is_later = handed->past.is_later,
+			.is_blocked = handed->past.is_blocked,
+			.is_refused = handed->past.reason == REASON_THROTTLED,
+			.is_postponed = handed->past.reason == REASON_POSTPONED,
+			.is_poison = handed->past.is_poison,
 			.has_rest = handed->has_rest,
-			.failures = handed->attempt,
-			.wait = handed->wait};
+			.failures = handed->past.attempt,
+			.wait = handed->past.wait};
 }
 
 static void on_held(struct pool_runtime *runtime, const struct event *event)
@@ -235,7 +235,7 @@ void order_takeover_names(struct pool_runtime *runtime, const struct session_han
 	*named = (struct naming_seen){0};
 	if (handover)
 		*named = (struct naming_seen){
-			.key = key_of(runtime, handover->key), .is_high = handover->is_high};
+			.key = key_of(runtime, handover->key), .is_high = handover->past.is_high};
 }
 
 /* The pool knows that no worker can get it; of one that is too large it is told as it is sent. */
@@ -303,15 +303,15 @@ static void check_passed(
 	const struct held *held = &runtime->hand.held[id];
 	mtime wait = mtime_max(held->due - runtime->world->now, 0);
 
-	sim_require(handover->attempt == held->failures,
-		"message %u is handed over with %u failures of %u", id, handover->attempt,
+	sim_require(handover->past.attempt == held->failures,
+		"message %u is handed over with %u failures of %u", id, handover->past.attempt,
 		held->failures);
-	sim_require(handover->is_poison == (held->state == HAND_WAITING && held->is_poison),
+	sim_require(handover->past.is_poison == (held->state == HAND_WAITING && held->is_poison),
 		"message %u is handed over, and what its former holder died of is not", id);
-	sim_require(handover->is_blocked == (held->state == HAND_BLOCKED) &&
+	sim_require(handover->past.is_blocked == (held->state == HAND_BLOCKED) &&
 			    handover->has_rest == held->has_rest,
 		"message %u is handed over as another one", id);
-	sim_require(held->state != HAND_PARKED || handover->wait == wait,
+	sim_require(held->state != HAND_PARKED || handover->past.wait == wait,
 		"message %u is handed over with another wait", id);
 }
 
@@ -319,12 +319,13 @@ static void check_passed(
 static bool is_passed_as_found(
 	const struct pool_runtime *runtime, const struct session_handover *handover, uint8_t key)
 {
-	const struct heritage *found = &runtime->hand.heritage[key][handover->is_high];
+	const struct heritage *found = &runtime->hand.heritage[key][handover->past.is_high];
 
-	return found->is_there && found->is_later == handover->is_later &&
-	       found->is_blocked == handover->is_blocked &&
-	       found->is_poison == handover->is_poison && found->has_rest == handover->has_rest &&
-	       found->failures == handover->attempt && found->wait == handover->wait;
+	return found->is_there && found->is_later == handover->past.is_later &&
+	       found->is_blocked == handover->past.is_blocked &&
+	       found->is_poison == handover->past.is_poison &&
+	       found->has_rest == handover->has_rest && found->failures == handover->past.attempt &&
+	       found->wait == handover->past.wait;
 }
 
 void order_takeover_passes(struct pool_runtime *runtime, const struct session_handover *handover)
@@ -340,7 +341,7 @@ void order_takeover_passes(struct pool_runtime *runtime, const struct session_ha
 		runtime->hand.passed++;
 		return;
 	}
-	id = find_first(runtime, key, handover->is_high, has_past);
+	id = find_first(runtime, key, handover->past.is_high, has_past);
 	if (!id && is_passed_as_found(runtime, handover, key)) {
 		runtime->hand.passed++;
 		return;

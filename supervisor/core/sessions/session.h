@@ -3,6 +3,7 @@
 #ifndef CORE_SESSIONS_SESSION_H
 #define CORE_SESSIONS_SESSION_H
 
+#include "core/session_handover.h"
 #include "core/sessions/session_kinds.h"
 #include "core/tasks/delivery.h"
 #include "core/timers.h"
@@ -29,11 +30,7 @@ enum session_rest { REST_IS_RETRIED, REST_IS_DEAD_LETTER, REST_IS_DISCARDED, RES
 struct inherited {
 	struct inherited *next;
 	struct output *rest; /* owned, or NULL */
-	bool is_high, is_later, is_blocked, is_poison;
-	enum reason reason;
-	mtime wait;
-	uint16_t attempt;
-	uint32_t slice;
+	struct message_past past;
 };
 
 /* What each message touches stands first, so that it is in few lines of the processor's cache. */

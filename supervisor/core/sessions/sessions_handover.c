@@ -51,14 +51,14 @@ static struct session_handover handover_of(
 	struct session_handover handover = {.key = session_key(session),
 		.is_paused = session->is_paused,
 		.has_message = true,
-		.is_high = delivery->is_high,
-		.is_later = is_front,
-		.is_blocked = is_front && session->is_blocked,
-		.is_poison = !is_front && delivery->invalid == REASON_COMES_BACK,
-		.reason = is_front ? session->reason : REASON_NONE,
-		.wait = is_parked ? mtime_max(session->timer.at - now, 0) : 0,
-		.attempt = delivery->attempt,
-		.slice = delivery->slice};
+		.past = {.is_high = delivery->is_high,
+			.is_later = is_front,
+			.is_blocked = is_front && session->is_blocked,
+			.is_poison = !is_front && delivery->invalid == REASON_COMES_BACK,
+			.reason = is_front ? session->reason : REASON_NONE,
+			.wait = is_parked ? mtime_max(session->timer.at - now, 0) : 0,
+			.attempt = delivery->attempt,
+			.slice = delivery->slice}};
 	add_rest(&handover, delivery->rest);
 	return handover;
 }
@@ -70,14 +70,7 @@ static struct session_handover handover_of_inherited(
 	struct session_handover handover = {.key = session_key(session),
 		.is_paused = session->is_paused,
 		.has_message = true,
-		.is_high = inherited->is_high,
-		.is_later = inherited->is_later,
-		.is_blocked = inherited->is_blocked,
-		.is_poison = inherited->is_poison,
-		.reason = inherited->reason,
-		.wait = inherited->wait,
-		.attempt = inherited->attempt,
-		.slice = inherited->slice};
+		.past = inherited->past};
 	add_rest(&handover, inherited->rest);
 	return handover;
 }
@@ -118,15 +111,7 @@ static struct inherited *inherited_new(const struct session_handover *handover)
 		output_free(rest);
 		return NULL;
 	}
-	*inherited = (struct inherited){.rest = rest,
-		.is_high = handover->is_high,
-		.is_later = handover->is_later,
-		.is_blocked = handover->is_blocked,
-		.is_poison = handover->is_poison,
-		.reason = handover->reason,
-		.wait = handover->wait,
-		.attempt = handover->attempt,
-		.slice = handover->slice};
+	*inherited = (struct inherited){.rest = rest, .past = handover->past};
 	return inherited;
 }
 
@@ -151,32 +136,33 @@ static void apply(struct sessions *sessions, struct delivery *delivery, struct i
 	mtime now)
 {
 	struct session *session = delivery->session;
-	if (inherited->is_poison) {
+	const struct message_past *past = &inherited->past;
+	if (past->is_poison) {
 		delivery->invalid = REASON_COMES_BACK;
 		return;
 	}
-	delivery->attempt = inherited->attempt;
-	delivery->slice = inherited->slice;
+	delivery->attempt = past->attempt;
+	delivery->slice = past->slice;
 	delivery->rest = inherited->rest;
 	inherited->rest = NULL;
-	if (!inherited->is_later || session->front)
+	if (!past->is_later || session->front)
 		return;
 	list_remove(&delivery->place);
 	session->front = delivery;
 	sessions->active += !session->has_place;
 	session->has_place = true;
-	session->reason = (uint8_t)inherited->reason;
-	session->is_blocked = inherited->is_blocked;
+	session->reason = (uint8_t)past->reason;
+	session->is_blocked = past->is_blocked;
 	delivery->is_later = true;
-	if (inherited->wait > 0)
-		timers_set(&sessions->timers, &session->timer, mtime_after(now, inherited->wait));
+	if (past->wait > 0)
+		timers_set(&sessions->timers, &session->timer, mtime_after(now, past->wait));
 }
 
 /* A message that was never delivered before has no past: it has ended what was inherited. */
 void session_inherit(struct sessions *sessions, struct delivery *delivery, mtime now)
 {
 	struct inherited **at = &delivery->session->inherited, *found;
-	while ((found = *at) && found->is_high != delivery->is_high)
+	while ((found = *at) && found->past.is_high != delivery->is_high)
 		at = &found->next;
 	if (!found)
 		return;

@@ -54,8 +54,8 @@ void sessions_name_next(struct sessions *sessions, const struct effects *effects
 		sessions->naming.session = session;
 		effects->name(io, &(struct session_handover){.key = session_key(session),
 					  .has_message = true,
-					  .is_high = next->is_high,
-					  .is_poison = true});
+					  .past.is_high = next->is_high,
+					  .past.is_poison = true});
 	}
 }
 

@@ -36,7 +36,7 @@ static void check_handover(struct text bytes)
 	if (bytes.len == 0 || handover_read(bytes, &all, &count) != RC_OK)
 		return;
 	for (size_t i = 0; i < count; i++)
-		FUZZ_REQUIRE(all[i].key.len <= SESSION_KEY_MAX && all[i].wait >= 0 &&
+		FUZZ_REQUIRE(all[i].key.len <= SESSION_KEY_MAX && all[i].past.wait >= 0 &&
 			     all[i].content_type.len <= SHORT_STRING_MAX &&
 			     reply_headers_fit(all[i].headers));
 	free(all);

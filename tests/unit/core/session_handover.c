@@ -148,10 +148,10 @@ static void start_with(struct rig *rig, const struct session_handover *handed, s
 
 static const struct session_handover parked = {.key = TEXT("a"),
 	.has_message = true,
-	.is_later = true,
-	.reason = REASON_FAILED,
-	.wait = 6 * MTIME_SECOND,
-	.attempt = 2};
+	.past.is_later = true,
+	.past.reason = REASON_FAILED,
+	.past.wait = 6 * MTIME_SECOND,
+	.past.attempt = 2};
 
 START_TEST(attempts_and_the_wait_go_on)
 {
@@ -181,9 +181,9 @@ START_TEST(lanes_inherit_apart)
 {
 	struct rig rig;
 	struct session_handover handed[] = {parked, parked};
-	handed[0].is_high = true;
-	handed[0].wait = 0;
-	handed[1].is_later = false;
+	handed[0].past.is_high = true;
+	handed[0].past.wait = 0;
+	handed[1].past.is_later = false;
 	handed[1].has_rest = true;
 	handed[1].body = TEXT("rest");
 	start_with(&rig, handed, 2);
@@ -214,7 +214,7 @@ START_TEST(a_failure_without_an_attempt_can_be_skipped)
 {
 	struct rig rig;
 	struct session_handover forged = parked;
-	forged.attempt = 0;
+	forged.past.attempt = 0;
 	start_with(&rig, &forged, 1);
 	keyed_deliver(&rig, "a+ a+");
 	keyed_order(&rig, SESSION_VERB_SKIP, SESSION_KEEP, "a");
@@ -251,8 +251,8 @@ START_TEST(a_blocked_session_stays_blocked)
 {
 	struct rig rig;
 	struct session_handover blocked = parked;
-	blocked.is_blocked = true;
-	blocked.wait = 0;
+	blocked.past.is_blocked = true;
+	blocked.past.wait = 0;
 	start_with(&rig, &blocked, 1);
 	keyed_deliver(&rig, "a+ a+");
 	rig_expect(&rig, "");
@@ -278,7 +278,8 @@ END_TEST
 START_TEST(a_message_that_killed_its_supervisor_is_given_up)
 {
 	struct rig rig;
-	struct session_handover poison = {.key = TEXT("a"), .has_message = true, .is_poison = true};
+	struct session_handover poison = {
+		.key = TEXT("a"), .has_message = true, .past.is_poison = true};
 	start_with(&rig, &poison, 1);
 	keyed_deliver(&rig, "a+ a+");
 	rig_expect(&rig, "publish 1 dead 1, send 0:2");
@@ -304,7 +305,7 @@ START_TEST(what_killed_a_supervisor_is_handed_on)
 {
 	struct rig rig;
 	const struct session_handover poison = {
-		.key = TEXT("a"), .has_message = true, .is_poison = true};
+		.key = TEXT("a"), .has_message = true, .past.is_poison = true};
 	start_standby(&rig);
 	hold(&rig, &poison, 1);
 	begin_consuming(&rig);
@@ -322,12 +323,12 @@ START_TEST(what_has_not_come_back_is_handed_on)
 {
 	struct rig rig;
 	struct session_handover rest = parked;
-	rest.is_high = true;
+	rest.past.is_high = true;
 	rest.has_rest = true;
 	rest.body = TEXT("rest");
 	rest.key = TEXT("b");
 	const struct session_handover handed[] = {
-		parked, rest, {.key = TEXT("c"), .has_message = true, .is_poison = true}};
+		parked, rest, {.key = TEXT("c"), .has_message = true, .past.is_poison = true}};
 	start_standby(&rig);
 	hold(&rig, handed, 3);
 	expect_handed(&rig, "hand over a normal 2 later 6000, hand over b high 2 later rest 6000, "

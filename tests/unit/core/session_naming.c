@@ -379,7 +379,7 @@ START_TEST(an_unfit_message_is_not_named)
 	struct rig rig;
 	start_after_deaths(&rig);
 	const struct session_handover poison = {
-		.key = TEXT("a"), .has_message = true, .is_poison = true};
+		.key = TEXT("a"), .has_message = true, .past.is_poison = true};
 	rig_step(&rig,
 		(struct event){.kind = TOKEN_HELD,
 			.token = {.deaths = 3, .window = 8, .handed = &poison, .handed_count = 1}});

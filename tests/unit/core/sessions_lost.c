@@ -475,9 +475,9 @@ START_TEST(what_is_held_is_not_skipped)
 	start_standby(&rig);
 	const struct session_handover blocked = {.key = TEXT("a"),
 		.has_message = true,
-		.is_later = true,
-		.is_blocked = true,
-		.reason = REASON_FAILED};
+		.past.is_later = true,
+		.past.is_blocked = true,
+		.past.reason = REASON_FAILED};
 	rig_step(&rig, (struct event){.kind = TOKEN_HELD,
 			       .token = {.window = 8,
 				       .delay = 30 * MTIME_SECOND,

@@ -14,13 +14,13 @@ static const struct session_handover samples[] = {
 	{.key = TEXT("a"), .is_paused = true},
 	{.key = TEXT("\xc3\xa9"),
 		.has_message = true,
-		.is_high = true,
-		.is_later = true,
-		.is_blocked = true,
-		.reason = REASON_REJECTED,
-		.wait = 1500 * MTIME_MS,
-		.attempt = 65535,
-		.slice = UINT32_MAX},
+		.past.is_high = true,
+		.past.is_later = true,
+		.past.is_blocked = true,
+		.past.reason = REASON_REJECTED,
+		.past.wait = 1500 * MTIME_MS,
+		.past.attempt = 65535,
+		.past.slice = UINT32_MAX},
 	{.key = TEXT("b"),
 		.has_message = true,
 		.has_rest = true,
@@ -49,13 +49,13 @@ static void expect_same(const struct session_handover *one, const struct session
 	ck_assert(text_is(one->key, other->key));
 	ck_assert_int_eq(one->is_paused, other->is_paused);
 	ck_assert_int_eq(one->has_message, other->has_message);
-	ck_assert_int_eq(one->is_high, other->is_high);
-	ck_assert_int_eq(one->is_later, other->is_later);
-	ck_assert_int_eq(one->is_blocked, other->is_blocked);
-	ck_assert_int_eq(one->reason, other->reason);
-	ck_assert_int_eq(one->wait, other->wait);
-	ck_assert_uint_eq(one->attempt, other->attempt);
-	ck_assert_uint_eq(one->slice, other->slice);
+	ck_assert_int_eq(one->past.is_high, other->past.is_high);
+	ck_assert_int_eq(one->past.is_later, other->past.is_later);
+	ck_assert_int_eq(one->past.is_blocked, other->past.is_blocked);
+	ck_assert_int_eq(one->past.reason, other->past.reason);
+	ck_assert_int_eq(one->past.wait, other->past.wait);
+	ck_assert_uint_eq(one->past.attempt, other->past.attempt);
+	ck_assert_uint_eq(one->past.slice, other->past.slice);
 	ck_assert_int_eq(one->has_rest, other->has_rest);
 	ck_assert(text_is(one->body, other->body));
 	ck_assert(text_is(one->headers, other->headers));
@@ -95,16 +95,16 @@ END_TEST
 
 static const struct session_handover blocked = {.key = TEXT("blocked"),
 	.has_message = true,
-	.is_later = true,
-	.is_blocked = true,
-	.reason = REASON_REJECTED,
-	.attempt = 3,
-	.slice = 2};
+	.past.is_later = true,
+	.past.is_blocked = true,
+	.past.reason = REASON_REJECTED,
+	.past.attempt = 3,
+	.past.slice = 2};
 static const struct session_handover parked = {.key = TEXT("parked"),
 	.has_message = true,
-	.is_later = true,
-	.reason = REASON_FAILED,
-	.attempt = 1};
+	.past.is_later = true,
+	.past.reason = REASON_FAILED,
+	.past.attempt = 1};
 static const struct session_handover paused = {.key = TEXT("paused"), .is_paused = true};
 
 static struct session_handover with_rest(const struct session_handover *handover, size_t size)
@@ -233,17 +233,17 @@ START_TEST(a_largest_name_fits)
 	static char key[SESSION_KEY_MAX];
 	struct session_handover name = {.key = text_of(key, sizeof key),
 		.has_message = true,
-		.is_high = true,
-		.is_poison = true,
-		.wait = INT64_MAX / MTIME_MS * MTIME_MS,
-		.attempt = UINT16_MAX,
-		.slice = UINT32_MAX};
+		.past.is_high = true,
+		.past.is_poison = true,
+		.past.wait = INT64_MAX / MTIME_MS * MTIME_MS,
+		.past.attempt = UINT16_MAX,
+		.past.slice = UINT32_MAX};
 	struct session_handover *all;
 	size_t count;
 	struct buf bytes;
 	memset(key, 'k', sizeof key);
 	for (int reason = 0; reason < REASON_COUNT; reason++) {
-		name.reason = (enum reason)reason;
+		name.past.reason = (enum reason)reason;
 		buf_init(&bytes, HANDOVER_NAME_MAX);
 		ck_assert(handover_write_name(&name, &bytes));
 		ck_assert_int_eq(handover_read(buf_text(&bytes), &all, &count), RC_OK);
@@ -320,9 +320,9 @@ END_TEST
 static void expect_in_range(const struct session_handover *handover)
 {
 	ck_assert(handover->key.len > 0 && handover->key.len <= SESSION_KEY_MAX);
-	ck_assert(handover->reason < REASON_COUNT);
-	ck_assert(handover->wait >= 0);
-	ck_assert(handover->is_later || !handover->is_blocked);
+	ck_assert(handover->past.reason < REASON_COUNT);
+	ck_assert(handover->past.wait >= 0);
+	ck_assert(handover->past.is_later || !handover->past.is_blocked);
 	ck_assert(handover->has_rest ||
 		  handover->body.len + handover->headers.len + handover->content_type.len == 0);
 	ck_assert(reply_headers_fit(handover->headers));

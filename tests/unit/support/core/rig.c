@@ -160,7 +160,7 @@ static void rig_on_name(void *io, const struct session_handover *handover)
 	rig_separate(rig->done);
 	if (handover)
 		rig_note(rig->done, "name %.*s%s", TEXT_ARGS(handover->key),
-			handover->is_high ? "!" : "");
+			handover->past.is_high ? "!" : "");
 	else
 		rig_note(rig->done, "name none");
 }
@@ -179,11 +179,13 @@ static void rig_on_hand_over(void *io, const struct session_handover *handover)
 	rig_note(rig->done, "hand over %.*s%s", TEXT_ARGS(handover->key),
 		handover->is_paused ? " paused" : "");
 	if (handover->has_message)
-		rig_note(rig->done, " %s %u %s%s%s%s %lld", handover->is_high ? "high" : "normal",
-			handover->attempt, handover->is_later ? "later" : "first",
-			handover->is_blocked ? " blocked" : "", handover->has_rest ? " rest" : "",
-			handover->is_poison ? " poison" : "",
-			(long long)(handover->wait / MTIME_MS));
+		rig_note(rig->done, " %s %u %s%s%s%s %lld",
+			handover->past.is_high ? "high" : "normal", handover->past.attempt,
+			handover->past.is_later ? "later" : "first",
+			handover->past.is_blocked ? " blocked" : "",
+			handover->has_rest ? " rest" : "",
+			handover->past.is_poison ? " poison" : "",
+			(long long)(handover->past.wait / MTIME_MS));
 }
 
 /* The keys for the second throttle of before. */
