@@ -246,7 +246,7 @@ static void enter_ring(struct sessions *sessions, struct session *session)
 }
 
 static void count_state(
-	struct sessions *sessions, const struct session *session, uint32_t difference)
+	struct sessions *sessions, const struct session *session, int32_t difference)
 {
 	sessions->by_state[session->state] += difference;
 	sessions->waiting_in[session->state] += difference * session->waiting;
@@ -273,7 +273,7 @@ static void set_state(
 	else if (state == SESSION_HELD)
 		list_append(
 			is_unnamed ? &sessions->unnamed : &sessions->held, &session->turn.place);
-	count_state(sessions, session, UINT32_MAX); /* one less */
+	count_state(sessions, session, -1);
 	session->state = (uint8_t)state;
 	session->is_unnamed = is_unnamed;
 	session->since = now;
@@ -303,7 +303,7 @@ void session_update(struct sessions *sessions, struct session *session, mtime no
 		set_state(sessions, session, state, now);
 }
 
-void session_count_waiting(struct sessions *sessions, struct session *session, uint32_t difference)
+void session_count_waiting(struct sessions *sessions, struct session *session, int32_t difference)
 {
 	session->waiting += difference;
 	sessions->waiting_count += difference;
@@ -332,7 +332,7 @@ static void end(struct sessions *sessions, struct session *session, enum session
 	last->number = session->number;
 	sessions->all[last->number] = last;
 	list_remove(&session->turn.place);
-	count_state(sessions, session, UINT32_MAX);
+	count_state(sessions, session, -1);
 	key_table_remove(&sessions->by_key, session);
 	if (sessions->naming.session == session)
 		sessions->naming.session = NULL;
@@ -488,7 +488,7 @@ void sessions_begin(struct sessions *sessions, struct delivery *delivery, mtime 
 		session_leave_group(sessions, session, now);
 	list_remove(&delivery->place);
 	session->front = delivery;
-	session_count_waiting(sessions, session, UINT32_MAX);
+	session_count_waiting(sessions, session, -1);
 	set_state(sessions, session, SESSION_RUNNING, now);
 }
 
@@ -597,7 +597,7 @@ struct delivery *sessions_take_waiting(
 	if (!delivery)
 		return NULL;
 	list_remove(&delivery->place);
-	session_count_waiting(sessions, session, UINT32_MAX);
+	session_count_waiting(sessions, session, -1);
 	if (delivery == session->front)
 		sessions_leave(sessions, delivery, now);
 	else

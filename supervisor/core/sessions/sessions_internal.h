@@ -30,8 +30,8 @@ struct delivery *session_next(const struct session *);
 bool session_has_place_for(const struct sessions *, const struct session *);
 /* Something of the session has changed: give it the state that it has now. */
 void session_update(struct sessions *, struct session *, mtime now);
-/* difference: 1, or UINT32_MAX for one less. */
-void session_count_waiting(struct sessions *, struct session *, uint32_t difference);
+/* difference: 1 or -1. */
+void session_count_waiting(struct sessions *, struct session *, int32_t difference);
 /* End it if only an ack was missing. */
 void session_end_if_over(struct sessions *, struct session *, mtime now);
 /* What was given up comes again as a new message, or never: an order to end does not wait for it.

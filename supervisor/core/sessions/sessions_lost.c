@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
-/* difference: 1, or UINT32_MAX for one less. */
+/* difference: 1 or -1. */
 static void count_detached(
-	struct sessions *sessions, const struct delivery *delivery, uint32_t difference)
+	struct sessions *sessions, const struct delivery *delivery, int32_t difference)
 {
 	sessions->detached += difference;
 	if (delivery->state == DELIVERY_SETTLED)
@@ -45,7 +45,7 @@ void sessions_detach(struct sessions *sessions, struct delivery *delivery, mtime
 static void advance(struct sessions *sessions, struct lane *lane)
 {
 	struct link *next = lane->detached->in_lane.next;
-	count_detached(sessions, lane->detached, UINT32_MAX);
+	count_detached(sessions, lane->detached, -1);
 	lane->detached = next == &lane->open ? NULL : lane_delivery(next);
 }
 
@@ -56,7 +56,7 @@ static void free_given_up(struct sessions *sessions, struct delivery *delivery, 
 		outbox_take(sessions->outbox, &delivery->parcel);
 	if (delivery->state == DELIVERY_QUEUED && session) {
 		list_remove(&delivery->place);
-		session_count_waiting(sessions, session, UINT32_MAX);
+		session_count_waiting(sessions, session, -1);
 	}
 	if (session)
 		sessions_remove(sessions, delivery, now);
@@ -82,7 +82,7 @@ static void give_up(struct sessions *sessions, struct delivery *delivery, mtime 
 
 void sessions_forget_lost(struct sessions *sessions, struct delivery *delivery)
 {
-	count_detached(sessions, delivery, UINT32_MAX);
+	count_detached(sessions, delivery, -1);
 	list_remove(&delivery->in_lane);
 	delivery_free(delivery);
 }
@@ -125,7 +125,7 @@ void sessions_give_up_all(struct sessions *sessions, mtime now)
 		give_up_lane(sessions, delivery->session, lane_of(delivery), now);
 	}
 	while ((link = list_first(&sessions->lost))) {
-		count_detached(sessions, lane_delivery(link), UINT32_MAX);
+		count_detached(sessions, lane_delivery(link), -1);
 		give_up(sessions, lane_delivery(link), now);
 	}
 }
@@ -195,7 +195,7 @@ static void reattach_lost(struct sessions *sessions, struct delivery *delivery)
 {
 	assert(list_first(&sessions->lost) == &delivery->in_lane && delivery->source);
 	list_remove(&delivery->in_lane);
-	count_detached(sessions, delivery, UINT32_MAX);
+	count_detached(sessions, delivery, -1);
 	if (delivery->state == DELIVERY_SETTLED)
 		source_release(delivery);
 }

@@ -34,7 +34,7 @@ void sessions_set_due(struct sessions *sessions, struct session *session, bool i
 {
 	if (session->is_due == is_due)
 		return;
-	sessions->throttled += is_due ? UINT32_MAX : 1;
+	sessions->throttled += is_due ? -1 : 1;
 	session->is_due = is_due;
 	session_update(sessions, session, now);
 }

@@ -87,7 +87,7 @@ static bool runs_alone(const struct dispatch *dispatch, const struct delivery *d
 }
 
 static void count_queued(
-	struct dispatch *dispatch, const struct delivery *delivery, uint32_t difference)
+	struct dispatch *dispatch, const struct delivery *delivery, int32_t difference)
 {
 	dispatch->queued_count += difference;
 	if (runs_alone(dispatch, delivery))
@@ -232,7 +232,7 @@ static void unlist(struct dispatch *dispatch, struct delivery *delivery)
 	if (throttling_is_on(&dispatch->throttling))
 		end_wait_for_throttle(&dispatch->throttling, delivery);
 	list_remove(&delivery->place);
-	count_queued(dispatch, delivery, UINT32_MAX); /* one less */
+	count_queued(dispatch, delivery, -1);
 }
 
 /* A suspect of a session has begun for its session when it was put into the list of suspects. */
