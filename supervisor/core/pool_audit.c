@@ -19,7 +19,7 @@ static size_t length(const struct link *list)
 }
 
 struct ledger_counts {
-	uint32_t open, aside, queued, sent, answered, settled, released;
+	uint32_t open, excluded, queued, sent, answered, settled, released;
 	size_t bytes;
 };
 
@@ -68,17 +68,17 @@ static struct ledger_counts audit_ledger(const struct pool *pool)
 				CONTAINER_OF(link, struct delivery, unacked);
 			assert(delivery->tag > last && delivery->tag <= source->last_tag);
 			last = delivery->tag;
-			counts.aside += last <= source->aside_tag;
+			counts.excluded += last <= source->excluded_tag;
 			counts.bytes += delivery->content;
 			audit_delivery(pool, delivery);
 			count_state(&counts, delivery->state);
 		}
 	assert(counts.open == source->open);
-	assert(counts.aside == source->aside && counts.bytes == source->bytes);
+	assert(counts.excluded == source->excluded && counts.bytes == source->bytes);
 	assert(counts.open == 0 || source->state != SOURCE_IS_ABSENT);
 	assert(counts.released == length(&source->released));
-	assert(counts.released == source->ripe);
-	assert(source->ripe || source->ripe_since == MTIME_NEVER);
+	assert(counts.released == source->released_count);
+	assert(source->released_count || source->released_since == MTIME_NEVER);
 	return counts;
 }
 
@@ -175,7 +175,7 @@ static void audit_session(const struct sessions *sessions, const struct session 
 	assert(!session->group || session->is_due || session->state == SESSION_PARKED);
 	assert(!session->is_due || session->state == SESSION_READY || session->is_unnamed);
 	assert(session->state != SESSION_READY ||
-		!sessions_await_name(sessions, session_next(session), now));
+		!sessions_needs_name(sessions, session_next(session), now));
 	for (int lane = 0; lane < LANE_COUNT; lane++)
 		audit_lane(session, &session->lanes[lane], counts);
 }

@@ -134,7 +134,7 @@ static void judge_state(struct health *health, const struct pool_runtime *runtim
 	else if (facts->ready == 0)
 		judge_workers(health, runtime, facts);
 	else if (is_up && facts->state != POOL_IS_STANDBY && !facts->closed_until &&
-		 !facts->is_taken && !consumer_is_consuming(runtime->consumer))
+		 !facts->are_workers_kept && !consumer_is_consuming(runtime->consumer))
 		health->causes |= bit(HEALTH_NO_CONSUMER);
 }
 

@@ -42,7 +42,7 @@ struct sessions {
 	uint32_t waiting_count;     /* QUEUED deliveries of all sessions */
 	uint32_t detached;          /* deliveries */
 	uint32_t settled;           /* how many of those miss only their redelivery, to be acked */
-	uint32_t heirs;             /* sessions with something inherited */
+	uint32_t with_inherited;    /* sessions with something inherited */
 	uint32_t active, throttled; /* sessions: with a place; whose next task is throttled */
 	uint32_t by_state[SESSION_STATE_COUNT];
 	uint32_t waiting_in[SESSION_STATE_COUNT]; /* their deliveries that wait */

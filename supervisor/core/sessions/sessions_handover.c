@@ -124,7 +124,7 @@ void sessions_take_over(
 	session->is_paused |= handover->is_paused;
 	struct inherited *inherited = handover->has_message ? inherited_new(handover) : NULL;
 	if (inherited) {
-		sessions->heirs += !session->inherited;
+		sessions->with_inherited += !session->inherited;
 		inherited->next = session->inherited;
 		session->inherited = inherited;
 	}
@@ -168,7 +168,7 @@ void session_inherit(struct sessions *sessions, struct delivery *delivery, mtime
 		return;
 	assert(delivery->redelivered);
 	*at = found->next;
-	sessions->heirs -= !delivery->session->inherited;
+	sessions->with_inherited -= !delivery->session->inherited;
 	apply(sessions, delivery, found, now);
 	inherited_free(found);
 }

@@ -106,10 +106,10 @@ static void give_up_lane(
 /* From the last one to the first: one that ends gives its number to the last. */
 static void disinherit_all(struct sessions *sessions, mtime now)
 {
-	for (uint32_t i = sessions->count; sessions->heirs > 0;) {
+	for (uint32_t i = sessions->count; sessions->with_inherited > 0;) {
 		assert(i > 0);
 		struct session *session = sessions->all[--i];
-		sessions->heirs -= session->inherited != NULL;
+		sessions->with_inherited -= session->inherited != NULL;
 		session_disinherit(session);
 		session_end_if_over(sessions, session, now);
 	}
@@ -170,7 +170,7 @@ struct delivery *sessions_match(struct sessions *sessions, struct delivery *deli
 	mtime now, bool (*is_same)(void *io, const struct delivery *, const struct delivery *),
 	void *io)
 {
-	if (sessions->detached + sessions->heirs == 0)
+	if (sessions->detached + sessions->with_inherited == 0)
 		return NULL;
 	if (!delivery->redelivered) {
 		sessions_give_up_all(sessions, now);

@@ -341,10 +341,10 @@ static int64_t time_left(const struct pool_context *context, struct delivery *de
 	return left_ms > 0 && !delivery->invalid ? left_ms : 0;
 }
 
-/* True: it is the redelivery of a detached one, or there is no memory for its session; it has moved
- * in. Without memory the channel gives back what it holds, so that nothing overtakes it. What is
- * early has no place in its session yet. */
-static bool is_taken(struct tasks *tasks, struct delivery *delivery, bool is_early)
+/* True: the delivery has moved in. It joins the detached one that it delivers again; or there is no
+ * memory for its session, and the channel gives back what it holds, so that nothing overtakes it.
+ * What is early has no place in its session yet. */
+static bool joins_detached(struct tasks *tasks, struct delivery *delivery, bool is_early)
 {
 	const struct pool_context *context = tasks->context;
 	struct delivery *known = sessions_match(tasks->sessions, delivery, is_early, context->now,
@@ -376,7 +376,7 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 	tasks->deliveries++;
 	tasks->delivered_at = tasks->context->now;
 	int64_t left_ms = time_left(tasks->context, delivery);
-	if (tasks->sessions && is_taken(tasks, delivery, left_ms > 0))
+	if (tasks->sessions && joins_detached(tasks, delivery, left_ms > 0))
 		return;
 	source_open(source, delivery);
 	delivery->queued_at = tasks->context->now;
@@ -414,10 +414,10 @@ void tasks_hand_back(struct tasks *tasks)
 		return;
 	while ((delivery = dispatch_take_suspect(&tasks->dispatch)))
 		hand_back(tasks, delivery);
-	tasks_hand_back_innocents(tasks);
+	tasks_hand_back_others(tasks);
 }
 
-void tasks_hand_back_innocents(struct tasks *tasks)
+void tasks_hand_back_others(struct tasks *tasks)
 {
 	struct delivery *delivery;
 	while ((delivery = dispatch_take(&tasks->dispatch)))

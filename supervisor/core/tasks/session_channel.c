@@ -105,7 +105,7 @@ static mtime rest_at(const struct tasks *tasks)
 static mtime detached_until(const struct tasks *tasks)
 {
 	const struct source *source = &tasks->source;
-	bool is_any = tasks->sessions->detached + tasks->sessions->heirs > 0;
+	bool is_any = tasks->sessions->detached + tasks->sessions->with_inherited > 0;
 	if (!is_any || source->state != SOURCE_IS_CONSUMING || tasks_window_is_full(tasks))
 		return MTIME_NEVER;
 	mtime since = mtime_max(tasks->up_since, tasks->full_at);
@@ -123,7 +123,7 @@ static void give_up_detached(struct tasks *tasks)
 		sessions_give_up_all(tasks->sessions, now);
 }
 
-static void note_rest(struct tasks *tasks, enum worker_supply workers)
+static void record_rest(struct tasks *tasks, enum worker_supply workers)
 {
 	bool rests = workers == WORKERS_FAILING || tasks->context->phase == POOL_PAUSED;
 	if (!rests)
@@ -137,7 +137,7 @@ void session_channel_decide(struct tasks *tasks, enum worker_supply workers)
 	const struct source *source = &tasks->source;
 	mtime now = tasks->context->now;
 	bool is_paused = tasks->context->phase == POOL_PAUSED;
-	note_rest(tasks, workers);
+	record_rest(tasks, workers);
 	give_up_detached(tasks);
 	if (window_at(tasks) <= now) {
 		session_window_left(tasks);

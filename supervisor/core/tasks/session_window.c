@@ -79,7 +79,7 @@ static bool is_narrower_wanted(const struct tasks *tasks)
 mtime session_window_at(const struct tasks *tasks)
 {
 	const struct sessions *sessions = tasks->sessions;
-	bool comes_back = sessions->detached + sessions->heirs > 0;
+	bool comes_back = sessions->detached + sessions->with_inherited > 0;
 	mtime now = tasks->context->now;
 	if (tasks->source.open > 0)
 		return MTIME_NEVER;

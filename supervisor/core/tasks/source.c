@@ -35,7 +35,7 @@ void source_init(struct source *source, bool has_sessions, const struct effects 
 		.has_sessions = has_sessions,
 		.epoch = UINT32_MAX,
 		.request = SOURCE_UNDECIDED,
-		.ripe_since = MTIME_NEVER,
+		.released_since = MTIME_NEVER,
 		.accepted_since = MTIME_NEVER};
 	list_init(&source->unacked);
 	list_init(&source->released);
@@ -58,10 +58,10 @@ void source_consume(struct source *source, uint32_t window)
 		source->state = SOURCE_IS_CONSUMING;
 }
 
-void source_set_aside(struct source *source)
+void source_exclude_unacked(struct source *source)
 {
-	source->aside_tag = source->last_tag;
-	source->aside = source->open;
+	source->excluded_tag = source->last_tag;
+	source->excluded = source->open;
 }
 
 void source_rest(struct source *source)
@@ -102,7 +102,7 @@ void source_up(struct source *source, uint32_t epoch)
 	assert(source->state == SOURCE_IS_ABSENT && source_is_newer(source, epoch));
 	source->epoch = epoch;
 	source->last_tag = 0;
-	source->aside_tag = 0;
+	source->excluded_tag = 0;
 	source->has_gap = false;
 	bool is_closing = source->request == SOURCE_CLOSE || source->request == SOURCE_LEAVE;
 	source->state = is_closing ? SOURCE_IS_CLOSING : SOURCE_IS_CONSUMING;
@@ -123,8 +123,8 @@ void source_down(struct source *source)
 	assert(list_is_empty(&source->unacked) && list_is_empty(&source->released));
 	assert(list_is_empty(&source->accepted));
 	assert(source->open == 0 && source->bytes == 0);
-	assert(source->aside == 0 && source->ripe == 0);
-	source->ripe_since = MTIME_NEVER;
+	assert(source->excluded == 0 && source->released_count == 0);
+	source->released_since = MTIME_NEVER;
 	source->accepted_since = MTIME_NEVER;
 	source->state = SOURCE_IS_ABSENT;
 }
@@ -148,7 +148,7 @@ void source_release(struct delivery *delivery)
 	delivery->state = DELIVERY_RELEASED;
 	list_remove(&delivery->released);
 	list_append(&delivery->source->released, &delivery->released);
-	delivery->source->ripe++;
+	delivery->source->released_count++;
 }
 
 void source_accept(struct delivery *delivery, mtime now)
@@ -166,9 +166,9 @@ void source_forget(struct delivery *delivery)
 	list_remove(&delivery->unacked);
 	delivery->source->open--;
 	delivery->source->bytes -= delivery->content;
-	delivery->source->ripe -= delivery->state == DELIVERY_RELEASED;
-	if (delivery->tag <= delivery->source->aside_tag)
-		delivery->source->aside--;
+	delivery->source->released_count -= delivery->state == DELIVERY_RELEASED;
+	if (delivery->tag <= delivery->source->excluded_tag)
+		delivery->source->excluded--;
 	delivery->source = NULL;
 }
 
@@ -244,8 +244,8 @@ static void flush_accepted(struct source *source)
 		flush_prefix(source);
 	flush_singly(source, &source->accepted);
 	source->accepted_since = MTIME_NEVER;
-	if (!source->ripe)
-		source->ripe_since = MTIME_NEVER;
+	if (!source->released_count)
+		source->released_since = MTIME_NEVER;
 }
 
 void source_flush(struct source *source)
@@ -254,7 +254,7 @@ void source_flush(struct source *source)
 		return;
 	flush_accepted(source);
 	flush_singly(source, &source->released);
-	source->ripe_since = MTIME_NEVER;
+	source->released_since = MTIME_NEVER;
 }
 
 static bool waits_for_order(const struct source *source)
@@ -266,10 +266,11 @@ static bool may_wait(const struct source *source, bool is_hungry)
 {
 	bool has_space = source->open < source->window;
 	uint32_t share = source->window >= WIDE_WINDOW ? SINGLES_SHARE : SHARE_OF_WINDOW;
-	if (source->request != SOURCE_CONSUME || source->has_gap || source->ripe >= source->open)
+	if (source->request != SOURCE_CONSUME || source->has_gap ||
+		source->released_count >= source->open)
 		return false;
 	return waits_for_order(source) ||
-	       ((has_space || !is_hungry) && source->ripe * share < source->window);
+	       ((has_space || !is_hungry) && source->released_count * share < source->window);
 }
 
 static void measure_order(struct source *source, mtime now)
@@ -283,10 +284,10 @@ static void measure_order(struct source *source, mtime now)
 	source->measured_at = now;
 }
 
-static bool is_prefix_ripe(const struct source *source, mtime now)
+static bool is_prefix_due(const struct source *source, mtime now)
 {
-	bool is_enough =
-		source->ripe >= ACKS_TOGETHER || source->ripe * SHARE_OF_WINDOW >= source->window;
+	bool is_enough = source->released_count >= ACKS_TOGETHER ||
+			 source->released_count * SHARE_OF_WINDOW >= source->window;
 	return is_enough &&
 	       (!waits_for_order(source) || now - source->ordered_at >= ORDERED_ACK_GAP);
 }
@@ -316,11 +317,12 @@ static void flush_aged(struct source *source, mtime now)
 static void make_space(struct source *source)
 {
 	flush_prefix(source);
-	for (uint32_t left = source->window / SHARE_FOR_SPACE; left > 0 && source->ripe; left--)
+	for (uint32_t left = source->window / SHARE_FOR_SPACE; left > 0 && source->released_count;
+		left--)
 		settle(source, CONTAINER_OF(source->released.next, struct delivery, released));
 }
 
-void source_flush_ripe(struct source *source, bool is_hungry, bool is_short, mtime now)
+void source_flush_due(struct source *source, bool is_hungry, bool is_short, mtime now)
 {
 	if (source->has_sessions)
 		measure_order(source, now);
@@ -331,28 +333,28 @@ void source_flush_ripe(struct source *source, bool is_hungry, bool is_short, mti
 		source_flush(source);
 		return;
 	}
-	if (!source->ripe)
+	if (!source->released_count)
 		return;
-	if (source->ripe_since == MTIME_NEVER)
-		source->ripe_since = source->aged_at = now;
-	bool is_due = now - source->ripe_since >= ACK_WAIT;
-	if (is_due || is_prefix_ripe(source, now)) {
+	if (source->released_since == MTIME_NEVER)
+		source->released_since = source->aged_at = now;
+	bool is_due = now - source->released_since >= ACK_WAIT;
+	if (is_due || is_prefix_due(source, now)) {
 		flush_prefix(source);
 		source->ordered_at = now;
 	}
 	if (is_due) {
 		flush_aged(source, now);
-		source->ripe_since = now;
+		source->released_since = now;
 	}
 	if (source->open >= source->window && is_hungry && !source->is_ordered)
 		make_space(source);
-	if (!source->ripe)
-		source->ripe_since = MTIME_NEVER;
+	if (!source->released_count)
+		source->released_since = MTIME_NEVER;
 }
 
 mtime source_deadline(const struct source *source)
 {
-	mtime ripe = mtime_after(source->ripe_since, ACK_WAIT);
+	mtime released = mtime_after(source->released_since, ACK_WAIT);
 	mtime accepted = mtime_after(source->accepted_since, ACCEPTED_WAIT);
-	return may_ack(source) ? mtime_min(ripe, accepted) : MTIME_NEVER;
+	return may_ack(source) ? mtime_min(released, accepted) : MTIME_NEVER;
 }

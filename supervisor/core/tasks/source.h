@@ -37,8 +37,8 @@ struct source {
 	struct link acked; /* those with a session that a flush has acked; the caller takes them */
 	uint32_t open;     /* how many are in unacked */
 	size_t bytes;      /* of their bodies and properties */
-	uint32_t ripe;     /* how many are in released */
-	mtime ripe_since;  /* the first one came, or acks were last due; MTIME_NEVER: none */
+	uint32_t released_count; /* how many are in released */
+	mtime released_since;    /* the first one came, or acks were last due; MTIME_NEVER: none */
 	mtime accepted_since; /* the first one was accepted whose ack may wait; MTIME_NEVER: none */
 	mtime aged_at; /* when the list was last examined for those that waited for too long */
 	/* with sessions */
@@ -46,9 +46,9 @@ struct source {
 	bool is_ordered;  /* acks in order came fast in the last measure */
 	uint32_t ordered; /* such acks since measured_at */
 	mtime measured_at;
-	mtime ordered_at;   /* the last of them */
-	uint64_t aside_tag; /* deliveries up to this tag do not count in the window */
-	uint32_t aside;     /* how many of those are unacked */
+	mtime ordered_at;      /* the last of them */
+	uint64_t excluded_tag; /* deliveries up to this tag do not count in the window */
+	uint32_t excluded;     /* how many of those are unacked */
 };
 
 void source_init(struct source *, bool has_sessions, const struct effects *, void *io);
@@ -56,7 +56,7 @@ void source_init(struct source *, bool has_sessions, const struct effects *, voi
 /* Set the present request: one effect, repeated when a channel opens that it does not fit. */
 void source_consume(struct source *, uint32_t window);
 /* From now on do not count what is unacked in the window: it came to a consumer that is gone. */
-void source_set_aside(struct source *);
+void source_exclude_unacked(struct source *);
 void source_rest(struct source *);
 /* Flush the acks, then barrier and close; the next source_consume opens another channel. */
 void source_leave(struct source *);
@@ -95,15 +95,22 @@ void source_forget(struct delivery *);
 /* Ack what is released: with one `multiple` up to the first delivery that is not, the rest
  * singly. */
 void source_flush(struct source *);
-/* The same at the end of a turn, except acks for which it pays to wait: one ack for many costs a
- * broker half as much as one for each. While answers are expected, acks wait for 20 ms at most.
- * Acks in order wait until they are an eighth of the window. In a wide window, acks out of order
- * wait for those before them, until all that wait are half of the window. is_hungry: no task waits
- * for a worker; then acks of a full window do not wait. With sessions and a wide window, acks out
- * of order wait for 100 ms at most, however many they are; and for longer, also in a full window,
- * while acks in order come fast. is_short: tasks are expected to take less than a few
- * milliseconds; then acks of accepted ones wait, too, for 2 ms at most. */
-void source_flush_ripe(struct source *, bool is_hungry, bool is_short, mtime now);
+/* The same at the end of a turn, except acks that wait for others: one ack for many costs a broker
+ * half as much as one for each. While other deliveries are unacked, an ack waits
+ *
+ *   | which ack               | until so many are released      | at most                    |
+ *   | in order                | 64, or an eighth of the window  | 10 ms                      |
+ *   | out of order            | an eighth of the window         | 20 ms                      |
+ *   | .. in a wide window     | half of the window              | 20 ms                      |
+ *   | .. and with sessions    | any number                      | 100 ms; without end while  |
+ *   |                         |                                 | acks in order come fast    |
+ *   | of an accepted task,    | any number                      | 2 ms                       |
+ *   | if is_short             |                                 |                            |
+ *
+ * is_hungry: no task waits for a worker; then acks of a full window do not wait, and of a wide one
+ * with sessions a quarter does not, except while acks in order come fast. is_short: tasks are
+ * expected to take less than a few milliseconds. */
+void source_flush_due(struct source *, bool is_hungry, bool is_short, mtime now);
 /* When the next flush is due, without any event; MTIME_NEVER: no ack waits. */
 mtime source_deadline(const struct source *);
 

@@ -12,7 +12,7 @@ enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint
 	*tasks = (struct tasks){.context = context,
 		.send_again = MTIME_NEVER,
 		.delivered_at = MTIME_NEVER,
-		.taken_since = MTIME_NEVER};
+		.kept_since = MTIME_NEVER};
 	bool has_sessions = context->config.session.is_on;
 	source_init(&tasks->source, has_sessions, context->effects, context->io);
 	pace_init(&tasks->pace, &context->config, context->now);
@@ -117,7 +117,7 @@ bool tasks_flow(const struct tasks *tasks)
 {
 	bool is_consuming = tasks_is_consuming(tasks) && tasks->source.state == SOURCE_IS_CONSUMING;
 	return tasks->context->phase != POOL_PAUSED &&
-	       (is_consuming || tasks->intake == INTAKE_TAKEN ||
+	       (is_consuming || tasks->intake == INTAKE_WORKERS_KEPT ||
 		       throttling_is_closed(&tasks->dispatch.throttling));
 }
 
@@ -126,14 +126,14 @@ static uint32_t wanted_window(const struct tasks *tasks)
 	if (tasks->sessions)
 		return session_window_wanted(tasks);
 	uint32_t window = pace_window(&tasks->pace);
-	return window > tasks->source.aside ? window - tasks->source.aside : 1;
+	return window > tasks->source.excluded ? window - tasks->source.excluded : 1;
 }
 
 void tasks_consume(struct tasks *tasks)
 {
 	source_consume(&tasks->source, wanted_window(tasks));
 	tasks->pace.changed_at = tasks->context->now;
-	tasks->intake = tasks->source.aside > 0 ? INTAKE_NARROWED : INTAKE_WHOLE;
+	tasks->intake = tasks->source.excluded > 0 ? INTAKE_NARROWED : INTAKE_WHOLE;
 }
 
 /* What was delivered before a rest or a cancel stays unacked, and is subtracted from the window.
@@ -141,9 +141,9 @@ void tasks_consume(struct tasks *tasks)
 void tasks_begin_consuming(struct tasks *tasks)
 {
 	enum intake before = tasks->intake;
-	source_set_aside(&tasks->source);
+	source_exclude_unacked(&tasks->source);
 	tasks_consume(tasks);
-	if (before == INTAKE_NO_WORKERS || before == INTAKE_TAKEN)
+	if (before == INTAKE_NO_WORKERS || before == INTAKE_WORKERS_KEPT)
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESUMES, NULL);
 	else if (before == INTAKE_THROTTLED)
 		pool_emit_plain(tasks->context, NOTICE_THROTTLE_OPENS, NULL);
@@ -189,16 +189,16 @@ static bool is_starved(const struct tasks *tasks)
 	const struct source *source = &tasks->source;
 	return pace_window(&tasks->pace) == tasks->pace.window_max &&
 	       dispatch_waiting(&tasks->dispatch) == 0 &&
-	       source->open - source->aside >= source->window &&
+	       source->open - source->excluded >= source->window &&
 	       pace_may_change(&tasks->pace, tasks->context->now);
 }
 
 /* True: accepted tasks have kept all workers for so long that what waits for one would wait too
  * long.
  */
-static bool are_taken(const struct tasks *tasks)
+static bool are_workers_kept(const struct tasks *tasks)
 {
-	return mtime_after(tasks->taken_since, TASKS_TAKEN_LIMIT) <= tasks->context->now;
+	return mtime_after(tasks->kept_since, WORKERS_KEPT_LIMIT) <= tasks->context->now;
 }
 
 /* True: another window is to be set. A narrowed window becomes whole when the deliveries from
@@ -208,12 +208,12 @@ static bool changes_window(const struct tasks *tasks)
 {
 	const struct source *source = &tasks->source;
 	uint32_t wanted = wanted_window(tasks);
-	if (tasks->intake == INTAKE_NARROWED && !source->aside && source->open <= source->window)
+	if (tasks->intake == INTAKE_NARROWED && !source->excluded && source->open <= source->window)
 		return true;
 	if (tasks->window_change == WINDOW_WIDER && wanted > source->window)
 		return true;
 	return wanted != source->window &&
-	       pace_changes_window(&tasks->pace, source->window + source->aside, source->open,
+	       pace_changes_window(&tasks->pace, source->window + source->excluded, source->open,
 		       tasks->context->now);
 }
 
@@ -221,7 +221,7 @@ static bool changes_window(const struct tasks *tasks)
  * again during long tasks would otherwise take one more each time. */
 static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply workers)
 {
-	return !tasks_is_consuming(tasks) && workers == WORKERS_READY && !are_taken(tasks) &&
+	return !tasks_is_consuming(tasks) && workers == WORKERS_READY && !are_workers_kept(tasks) &&
 	       tasks->context->phase != POOL_PAUSED &&
 	       !throttling_is_closed(&tasks->dispatch.throttling) &&
 	       tasks->source.open < pace_window(&tasks->pace);
@@ -240,9 +240,9 @@ void tasks_decide_consuming(struct tasks *tasks, enum worker_supply workers)
 	if (tasks_is_consuming(tasks) && workers == WORKERS_FAILING) {
 		stop_consuming(tasks, INTAKE_NO_WORKERS);
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
-	} else if (tasks_is_consuming(tasks) && are_taken(tasks)) {
-		stop_consuming(tasks, INTAKE_TAKEN);
-		pool_emit_plain(tasks->context, NOTICE_SOURCE_TAKEN, NULL);
+	} else if (tasks_is_consuming(tasks) && are_workers_kept(tasks)) {
+		stop_consuming(tasks, INTAKE_WORKERS_KEPT);
+		pool_emit_plain(tasks->context, NOTICE_WORKERS_KEPT, NULL);
 	} else if (tasks_is_consuming(tasks) &&
 		   (tasks->window_change == WINDOW_NEW || is_starved(tasks))) {
 		tasks_begin_consuming(tasks);
@@ -304,7 +304,7 @@ void tasks_on_source_rested(struct tasks *tasks, const struct event *event)
 	tasks_hand_back_rest(tasks);
 }
 
-/* Reported for each consumer of the channel: the last report sets aside all open deliveries. */
+/* Reported for each consumer of the channel: the last report excludes all open deliveries. */
 void tasks_on_source_cancelled(struct tasks *tasks, const struct event *event)
 {
 	if (source_is_current(&tasks->source, event->source.epoch) && tasks_is_consuming(tasks))
@@ -331,18 +331,18 @@ static uint32_t throttled_window(const struct tasks *tasks)
 	return supply < UINT32_MAX - others ? supply + others : UINT32_MAX;
 }
 
-static void note_taken(struct tasks *tasks, uint32_t workers)
+static void record_kept_workers(struct tasks *tasks, uint32_t workers)
 {
 	uint32_t places = workers * tasks->context->config.concurrency;
 	if (tasks->accepted_running < places || places == 0)
-		tasks->taken_since = MTIME_NEVER;
-	else if (tasks->taken_since == MTIME_NEVER)
-		tasks->taken_since = tasks->context->now;
+		tasks->kept_since = MTIME_NEVER;
+	else if (tasks->kept_since == MTIME_NEVER)
+		tasks->kept_since = tasks->context->now;
 }
 
 void tasks_begin_turn(struct tasks *tasks, uint32_t workers)
 {
-	note_taken(tasks, workers);
+	record_kept_workers(tasks, workers);
 	if (tasks->sessions) {
 		sessions_wake(tasks->sessions, tasks->context->now);
 		dispatch_check_name(
@@ -367,7 +367,8 @@ void tasks_hand_back_rest(struct tasks *tasks)
 static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 {
 	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED &&
-			  !are_taken(tasks) && !throttling_is_closed(&tasks->dispatch.throttling);
+			  !are_workers_kept(tasks) &&
+			  !throttling_is_closed(&tasks->dispatch.throttling);
 	if (is_at_work || tasks->source.state != SOURCE_IS_RESTED)
 		return MTIME_NEVER;
 	bool is_any = tasks->dispatch.queued_count > tasks->dispatch.suspect_count;
@@ -441,7 +442,7 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 {
 	const struct pool_context *context = tasks->context;
 	if (hand_back_at(tasks, workers) <= context->now)
-		tasks_hand_back_innocents(tasks);
+		tasks_hand_back_others(tasks);
 	if (context->phase == POOL_PAUSED || is_leaving(tasks))
 		return;
 	if (dispatch_hold_up(&tasks->dispatch, context->arrived_after))
@@ -466,7 +467,7 @@ void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 	} else {
 		bool is_hungry = dispatch_runnable(&tasks->dispatch) == 0;
 		bool is_short = pace_is_short(&tasks->pace);
-		source_flush_ripe(&tasks->source, is_hungry, is_short, tasks->context->now);
+		source_flush_due(&tasks->source, is_hungry, is_short, tasks->context->now);
 	}
 	if (tasks->sessions)
 		session_channel_flushed(tasks);
@@ -483,7 +484,7 @@ static bool may_close(const struct tasks *tasks)
 		return true;
 	if (tasks->sessions)
 		return tasks->dispatch.in_pipes == 0 && tasks->outbox.count == 0 &&
-		       source->ripe == 0 && !tasks_await_acks(tasks);
+		       source->released_count == 0 && !tasks_await_acks(tasks);
 	bool is_empty = source->state == SOURCE_IS_RESTED && source->open == 0;
 	return tasks->accepted == 0 && (is_empty || source->state == SOURCE_IS_ABSENT);
 }
@@ -522,7 +523,7 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
 	deadline = mtime_min(deadline, throttling_deadline(&tasks->dispatch.throttling));
 	if (tasks_is_consuming(tasks))
-		deadline = mtime_min(deadline, mtime_after(tasks->taken_since, TASKS_TAKEN_LIMIT));
+		deadline = mtime_min(deadline, mtime_after(tasks->kept_since, WORKERS_KEPT_LIMIT));
 	if (tasks->sessions)
 		deadline = mtime_min(deadline, session_channel_deadline(tasks));
 	return mtime_min(deadline, hand_back_at(tasks, workers));

@@ -16,11 +16,11 @@
 
 /* Whether the source consumes, and if not, why not. */
 enum intake {
-	INTAKE_STOPPED,    /* no: not begun yet, paused, draining, or stopped */
-	INTAKE_THROTTLED,  /* no: throttling_is_closed, and NOTICE_THROTTLE_CLOSES was emitted */
-	INTAKE_NO_WORKERS, /* no: no worker lives, and NOTICE_SOURCE_RESTS was emitted */
-	INTAKE_TAKEN,    /* no: accepted tasks keep all workers; NOTICE_SOURCE_TAKEN was emitted */
-	INTAKE_WHOLE,    /* yes, with the wanted window */
+	INTAKE_STOPPED,      /* no: not begun yet, paused, draining, or stopped */
+	INTAKE_THROTTLED,    /* no: throttling_is_closed, and NOTICE_THROTTLE_CLOSES was emitted */
+	INTAKE_NO_WORKERS,   /* no: no worker lives, and NOTICE_SOURCE_RESTS was emitted */
+	INTAKE_WORKERS_KEPT, /* no: accepted tasks keep all; NOTICE_WORKERS_KEPT was emitted */
+	INTAKE_WHOLE,        /* yes, with the wanted window */
 	INTAKE_NARROWED, /* yes, with a window that is smaller by what was unacked when it began */
 };
 
@@ -61,7 +61,7 @@ struct tasks {
 	uint64_t deliveries;                 /* since the start */
 	mtime delivered_at;                  /* the latest of them; MTIME_NEVER: none yet */
 	uint32_t accepted, accepted_running; /* live ones; those that workers still have */
-	mtime taken_since; /* these are all that workers may have; MTIME_NEVER: they are not */
+	mtime kept_since; /* these are all that workers may have; MTIME_NEVER: they are not */
 };
 
 /* RC_MEMORY. */
@@ -120,7 +120,7 @@ void tasks_pause(struct tasks *);
 void tasks_drain(struct tasks *);
 /* Hand back all tasks that wait for a worker; or all but suspects. */
 void tasks_hand_back(struct tasks *);
-void tasks_hand_back_innocents(struct tasks *);
+void tasks_hand_back_others(struct tasks *);
 /* The same, if the pool drains and no delivery can follow. */
 void tasks_hand_back_rest(struct tasks *);
 

@@ -437,7 +437,7 @@ static void change_leader(struct grants *grants, uint64_t leader)
 }
 
 /* What waits for the key asks again. */
-static void note_answer(struct grants *grants, uint64_t key)
+static void record_answer(struct grants *grants, uint64_t key)
 {
 	grants->answered[grants->answers++ % ANSWERS_KEPT] = key;
 }
@@ -456,7 +456,7 @@ static void take_late_answer(
 		const struct granted *granted = &answer->keys[i];
 		struct window *window = window_find(throttle, granted->key);
 		give_back_starts(grants, granted->key, answer->stamp, granted->starts);
-		note_answer(grants, granted->key);
+		record_answer(grants, granted->key);
 		if (window)
 			of(window)->free_at = 0;
 	}
@@ -482,7 +482,7 @@ bool grants_answer(struct throttle *throttle, const struct throttle_answer *answ
 		const struct granted *granted = &answer->keys[i];
 		struct window *window = window_find(throttle, granted->key);
 		grants->facts.granted += granted->starts;
-		note_answer(grants, granted->key);
+		record_answer(grants, granted->key);
 		if (window)
 			take(throttle, answer, granted, of(window), now);
 		else

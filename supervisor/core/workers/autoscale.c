@@ -105,7 +105,7 @@ static uint32_t missing(
 }
 
 /* If the workers of a recent shrinking are wanted back, the next one waits for twice as long. */
-static void note_growth(struct autoscale *autoscale, mtime now)
+static void record_growth(struct autoscale *autoscale, mtime now)
 {
 	mtime recently = now - 2 * autoscale->patience;
 	if (autoscale->shrunk_at >= recently)
@@ -147,7 +147,7 @@ uint32_t autoscale_judge(struct autoscale *autoscale, const struct autoscale_loo
 		autoscale->peaks[0] = needed;
 	begin_measure(autoscale, now);
 	if (wanted > look->wanted) {
-		note_growth(autoscale, now);
+		record_growth(autoscale, now);
 	} else if (now - autoscale->span_at >= span_of(autoscale)) {
 		wanted = look->may_shrink ? shrink(autoscale, wanted, now) : wanted;
 		memmove(autoscale->peaks + 1, autoscale->peaks,

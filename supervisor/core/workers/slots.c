@@ -290,7 +290,7 @@ void slots_check_spent(struct slots *slots, struct slot *slot)
 
 /* ---------- what workers do ---------- */
 
-static void note_cause(struct slot *slot, const char *what)
+static void record_cause(struct slot *slot, const char *what)
 {
 	if (!slot->ended_for)
 		slot->ended_for = what;
@@ -318,7 +318,7 @@ void slots_on_memory(struct slots *slots, struct slot *slot, uint64_t bytes)
 	if (limits->memory_kill && bytes > limits->memory_kill) {
 		running_blame_killed(&slot->pipe);
 		slots_emit_recycled(slots, slot, RECYCLE_KILL, bytes);
-		note_cause(slot, "memory limit");
+		record_cause(slot, "memory limit");
 		slots_step(slots, slot, FACT_BROKEN);
 	} else if (limits->memory && bytes > limits->memory && !slot->due) {
 		slots_mark_due(slots, slot, RECYCLE_MEMORY);
@@ -364,7 +364,7 @@ void slots_on_broken(struct slots *slots, struct slot *slot, struct delivery *na
 		slots_emit_ending(slots, slot,
 			(struct notice){
 				.kind = NOTICE_WORKER_BROKEN, .what = what, .output = output});
-	note_cause(slot, what);
+	record_cause(slot, what);
 	slots_step(slots, slot, FACT_BROKEN);
 }
 
@@ -430,7 +430,7 @@ void slots_end_worker(struct slots *slots, struct slot *slot, const char *what)
 	/* Of one that is ending it is known who is to blame. */
 	if (!(slot->pipe.closed & PIPE_NOT_READY))
 		slot->pipe.blame = BLAME_NOBODY;
-	note_cause(slot, what);
+	record_cause(slot, what);
 	slots_force(slots, slot);
 }
 
@@ -440,7 +440,7 @@ void slots_kill_task(struct slots *slots, struct slot *slot, bool was_asked)
 		set_timer(slots, slot, slots->context->config.grace);
 		return;
 	}
-	note_cause(slot, "an operator killed its task");
+	record_cause(slot, "an operator killed its task");
 	slots_step(slots, slot, FACT_TIMER);
 }
 
@@ -454,7 +454,7 @@ static void overdue(
 		(struct notice){.kind = NOTICE_WORKER_OVERDUE, .duration = limit, .what = what});
 	if (fact == FACT_HARD)
 		slot->pipe.on_exit = OUTCOME_TIMED_OUT;
-	note_cause(slot, what);
+	record_cause(slot, what);
 	slots_step(slots, slot, fact);
 }
 

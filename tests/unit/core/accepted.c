@@ -398,8 +398,8 @@ START_TEST(what_waits_behind_long_ones_goes_back)
 	rig_forget(&rig);
 	rig_wait(&rig, MTIME_SECOND);
 	rig_expect(&rig, "rest");
-	rig_expect_told(&rig, "SOURCE_TAKEN");
-	ck_assert(pool_facts(rig.pool).is_taken);
+	rig_expect_told(&rig, "WORKERS_KEPT");
+	ck_assert(pool_facts(rig.pool).are_workers_kept);
 	rig_source_fact(&rig, SOURCE_RESTED);
 	rig_wait(&rig, MTIME_MINUTE);
 	rig_expect(&rig, "requeue 3");
@@ -408,7 +408,7 @@ START_TEST(what_waits_behind_long_ones_goes_back)
 	rig_turn(&rig);
 	ck_assert_ptr_nonnull(strstr(rig.done, "consume"));
 	ck_assert_ptr_nonnull(strstr(rig.told, "SOURCE_RESUMES"));
-	ck_assert(!pool_facts(rig.pool).is_taken);
+	ck_assert(!pool_facts(rig.pool).are_workers_kept);
 	rig_end(&rig);
 }
 END_TEST
@@ -425,7 +425,7 @@ START_TEST(short_ones_stop_nothing)
 		rig_answer(&rig, 0, STATUS_DONE);
 		rig_turn(&rig);
 	}
-	ck_assert_ptr_null(strstr(rig.told, "SOURCE_TAKEN"));
+	ck_assert_ptr_null(strstr(rig.told, "WORKERS_KEPT"));
 	rig_end(&rig);
 }
 END_TEST

@@ -6,7 +6,7 @@
 
 static void flush_at(struct ledger *ledger, mtime now, const char *wanted)
 {
-	source_flush_ripe(&ledger->source, false, true, now);
+	source_flush_due(&ledger->source, false, true, now);
 	rig_expect(&ledger->rig, wanted);
 }
 
@@ -192,7 +192,7 @@ static void keyed_release(struct keyed_ledger *keyed, uint64_t first, uint64_t l
 
 static void keyed_flush(struct keyed_ledger *keyed, bool is_hungry, mtime at_ms, const char *wanted)
 {
-	source_flush_ripe(&keyed->ledger.source, is_hungry, false, at_ms * MTIME_MS);
+	source_flush_due(&keyed->ledger.source, is_hungry, false, at_ms * MTIME_MS);
 	rig_expect(&keyed->ledger.rig, wanted);
 }
 
@@ -248,7 +248,7 @@ START_TEST(a_full_window_without_acks_in_order_gets_space)
 	keyed_release(&keyed, 2, WIDE - 1);
 	keyed_flush(&keyed, false, 0, ""); /* other tasks run meanwhile */
 	ck_assert_uint_eq(keyed.ledger.source.open, WIDE);
-	source_flush_ripe(&keyed.ledger.source, true, false, 0);
+	source_flush_due(&keyed.ledger.source, true, false, 0);
 	ck_assert_uint_eq(keyed.ledger.source.open, WIDE - WIDE / 4);
 	ck_assert(strncmp(keyed.ledger.rig.done, "ack 2, ack 3, ack 4, ", 21) == 0);
 	ledger_end(&keyed.ledger);
@@ -275,8 +275,8 @@ START_TEST(without_sessions_a_full_window_waits_for_no_ack)
 	full.ledger.source.has_sessions = false;
 	keyed_release(&full, 3, 3 * WIDE / 8);
 	keyed_flush(&full, false, 0, ""); /* other tasks run meanwhile */
-	source_flush_ripe(&full.ledger.source, true, false, 0);
-	ck_assert_uint_eq(full.ledger.source.ripe, 0);
+	source_flush_due(&full.ledger.source, true, false, 0);
+	ck_assert_uint_eq(full.ledger.source.released_count, 0);
 	ck_assert_uint_eq(full.ledger.source.open, WIDE - (3 * WIDE / 8 - 2));
 	ledger_end(&full.ledger);
 }
@@ -308,7 +308,7 @@ static void keyed_begin_full(struct keyed_ledger *keyed, uint64_t in_order)
 	keyed_begin(keyed, WIDE, WIDE);
 	keyed_flush(keyed, false, 100, "");
 	keyed_release(keyed, 1, in_order);
-	source_flush_ripe(&keyed->ledger.source, false, false, 110 * MTIME_MS - 1);
+	source_flush_due(&keyed->ledger.source, false, false, 110 * MTIME_MS - 1);
 	keyed_open(keyed, WIDE + in_order);
 	keyed_release(keyed, in_order + 2, WIDE + in_order);
 	rig_forget(&keyed->ledger.rig);
@@ -322,7 +322,7 @@ START_TEST(a_full_window_waits_while_acks_in_order_come_fast)
 	for (mtime at_ms = 111; at_ms < 120; at_ms++)
 		keyed_flush(&keyed, true, at_ms, "");
 	ck_assert_int_le(source_deadline(&keyed.ledger.source), 120 * MTIME_MS);
-	source_flush_ripe(&keyed.ledger.source, true, false, 120 * MTIME_MS);
+	source_flush_due(&keyed.ledger.source, true, false, 120 * MTIME_MS);
 	ck_assert_uint_eq(keyed.ledger.source.open, WIDE - WIDE / 4);
 	ledger_end(&keyed.ledger);
 }
@@ -332,7 +332,7 @@ START_TEST(a_full_window_does_not_wait_for_slow_acks_in_order)
 {
 	struct keyed_ledger keyed;
 	keyed_begin_full(&keyed, 15);
-	source_flush_ripe(&keyed.ledger.source, true, false, 110 * MTIME_MS);
+	source_flush_due(&keyed.ledger.source, true, false, 110 * MTIME_MS);
 	ck_assert_uint_eq(keyed.ledger.source.open, WIDE - WIDE / 4);
 	ledger_end(&keyed.ledger);
 }
@@ -400,10 +400,10 @@ START_TEST(acks_of_other_accepted_tasks_do_not_wait)
 	ledger_release(&ledger, 7);
 	rig_forget(&ledger.rig);
 	accept_at(&ledger, 3, 100);
-	source_flush_ripe(&ledger.source, false, false, 100);
+	source_flush_due(&ledger.source, false, false, 100);
 	rig_expect(&ledger.rig, "ack 3");
 	ck_assert_int_eq(source_deadline(&ledger.source), 100 + 10 * MTIME_MS);
-	source_flush_ripe(&ledger.source, false, false, 100 + 2 * MTIME_MS);
+	source_flush_due(&ledger.source, false, false, 100 + 2 * MTIME_MS);
 	rig_expect(&ledger.rig, "");
 	delivery_free(ledger.deliveries[3]);
 	ledger_end(&ledger);

@@ -119,7 +119,7 @@ START_TEST(tasks_that_take_long_keep_no_window_small)
 		rig_forget(&rig);
 		ck_assert_uint_eq(rig.pool->tasks.dispatch.in_pipes, at_work);
 		ck_assert_uint_eq(rig.pool->tasks.source.window, 1);
-		ck_assert_uint_eq(rig.pool->tasks.source.aside, at_work);
+		ck_assert_uint_eq(rig.pool->tasks.source.excluded, at_work);
 		throttled_deliver(&rig, "-");
 	}
 	rig_end(&rig);
