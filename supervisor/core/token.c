@@ -79,7 +79,7 @@ void token_free(struct token *token)
 
 /* ---------- which token counts ---------- */
 
-/* Of two equal ones the one that costs a delay counts. */
+/* Between equal numbers, prefer the one that is not orderly: it makes the next holder wait. */
 static bool is_higher(const struct token_content *a, const struct token_content *b)
 {
 	if (a->epoch != b->epoch)
@@ -251,8 +251,8 @@ static uint64_t takeover_epoch(const struct token *token)
 	return token->top.epoch + 1 < TOKEN_NUMBER_MAX ? token->top.epoch + 1 : 1;
 }
 
-/* A token of epoch 0 names what its publisher would use, which nobody has used. Behind it may come
- * one of ours that was requeued. */
+/* A token of epoch 0 names what its publisher would use, and no holder has used that. Behind it may
+ * come one of ours that was requeued. */
 static uint32_t window_to_name(const struct token *token)
 {
 	const struct token_content *top = &token->top;
@@ -494,7 +494,7 @@ static bool offer_next(
 	if (next->state != NEXT_SENT || !is_ours(token, content) || content->epoch != next->epoch ||
 		content->counter != next->counter)
 		return false;
-	if (next->tag) { /* somebody copied it */
+	if (next->tag) { /* a copy of it */
 		ack_tag(token, tag);
 		return true;
 	}

@@ -55,8 +55,8 @@ mtime running_watch_deadline(const struct running *, mtime span);
  * tasks of this worker those are blamed that have hung: it has sent something of another task. */
 struct delivery *running_judge(struct running *, mtime limit, mtime span, mtime now);
 
-/* If the worker ends now, the tasks that an operator kills have failed, and others only if they are
- * blamed already; unless nobody is to blame. */
+/* If an operator kills tasks of the worker: when it ends now, these have failed, and others only if
+ * they are blamed already. */
 void running_blame_killed(struct pipe *);
 
 /* Set the soft limits (own, else `limit`) of the tasks that have begun since the last call. There

@@ -16,7 +16,7 @@
 struct throttle_handover {
 	uint64_t leader, member; /* from, to */
 	struct shared_figures figures;
-	/* From the moment when it was written, nobody else grants anything that can be used. */
+	/* From the moment when it was written, no other leader grants a start that can be used. */
 	mtime sure_for;
 	uint32_t count;
 	struct handed_starts { /* the keys that started last come last, of a key its latest starts

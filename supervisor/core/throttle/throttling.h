@@ -1,5 +1,5 @@
 /* What waits for a throttle in a pool. Layer: core. Part of dispatch, which asks here about a task
- * that a worker could begin at once; nobody else calls it, except for facts. Where each key has a
+ * that a worker could begin at once; only facts are asked from elsewhere. Where each key has a
  * limit, what waits for it waits in a group, one for each throttle and key: tasks without a session
  * in order of arrival, and without a place in dispatch's lists; or sessions, each with its next
  * task. A group whose time has come is due, and the first of it is asked about again. Of tasks, at

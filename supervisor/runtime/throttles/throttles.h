@@ -40,10 +40,10 @@ struct named_throttle {
 
 /* Who grants the starts of a shared throttle. The texts are an interface (docs/control.md). */
 #define THROTTLE_LEADERS(X)                                                                        \
-	X(THROTTLE_LEADER_UNKNOWN, "unknown") /* nobody has been asked yet */                      \
+	X(THROTTLE_LEADER_UNKNOWN, "unknown") /* none has been asked yet */                        \
 	X(THROTTLE_LEADER_HERE, "here")                                                            \
 	X(THROTTLE_LEADER_ELSEWHERE, "elsewhere")                                                  \
-	X(THROTTLE_LEADER_NONE, "none") /* nobody answers, so no task starts */
+	X(THROTTLE_LEADER_NONE, "none") /* none answers, so no task starts */
 enum throttle_leader {
 #define X(leader, text) leader,
 	THROTTLE_LEADERS(X)
