@@ -62,7 +62,8 @@
 	X(NOTICE_ROLL_STOPS)      /* what: why; the last of number new workers that failed died    \
 				     last; the workers that exist stay */                          \
 	X(NOTICE_COMMAND_REFUSED) /* what: why */                                                  \
-	X(NOTICE_DRAINED)         /* the pool is quiet */
+	X(NOTICE_SESSION_COMMAND_REFUSED) /* the same; one command may be for many sessions */     \
+	X(NOTICE_DRAINED)                 /* the pool is quiet */
 
 enum notice_kind {
 #define X(kind) kind,

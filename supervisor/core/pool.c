@@ -403,7 +403,7 @@ static void on_session_command(struct pool *pool, const struct event *event)
 	else if (pool->tasks.sessions)
 		refusal = tasks_command_session(&pool->tasks, event);
 	if (refusal)
-		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, refusal);
+		pool_emit_plain(&pool->context, NOTICE_SESSION_COMMAND_REFUSED, refusal);
 }
 
 static bool runs_keyed(const struct pipe *pipe)

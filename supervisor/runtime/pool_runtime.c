@@ -88,12 +88,12 @@ static void do_emit(void *io, const struct notice *notice)
 {
 	struct pool_runtime *runtime = io;
 
-	if (notice->kind == NOTICE_COMMAND_REFUSED)
+	if (notice->kind == NOTICE_COMMAND_REFUSED ||
+		notice->kind == NOTICE_SESSION_COMMAND_REFUSED)
 		runtime->refusal = notice->what;
 	if (notice->kind == NOTICE_TASK_POSTPONED || notice->kind == NOTICE_TASK_REFUSED)
 		throttles_count(runtime->throttles, notice);
-	if (notice->kind != NOTICE_COMMAND_REFUSED || !runtime->is_for_session)
-		report_notice(&runtime->report, notice);
+	report_notice(&runtime->report, notice);
 	if (notice->kind == NOTICE_ROLL_BEGINS)
 		workers_renew_preload(runtime->workers);
 	else if (notice->kind == NOTICE_ROLL_ENDS || notice->kind == NOTICE_ROLL_STOPS)
@@ -337,9 +337,7 @@ const char *pool_runtime_session_command(struct pool_runtime *runtime, enum sess
 	struct event event = {.kind = SESSION_COMMAND, .session = {verb, queued, key}};
 
 	runtime->refusal = NULL;
-	runtime->is_for_session = true;
 	pool_step(runtime->pool, now, &event);
-	runtime->is_for_session = false;
 	return runtime->refusal;
 }
 

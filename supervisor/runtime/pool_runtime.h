@@ -39,7 +39,6 @@ struct pool_runtime {
 	struct pool_token token;
 	struct consume_link *consume_link; /* NULL before pool_runtime_connect */
 	const char *refusal;               /* why the latest command was refused, or NULL */
-	bool is_for_session;               /* a command for a session is given */
 	mtime turned_at;                   /* end of the latest turn */
 	struct history history;
 	struct history_mark history_mark;

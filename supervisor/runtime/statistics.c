@@ -134,6 +134,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_GROWTH_REFUSED:
 	case NOTICE_ROLL_BEGINS:
 	case NOTICE_COMMAND_REFUSED:
+	case NOTICE_SESSION_COMMAND_REFUSED:
 	case NOTICE_DRAINED:
 		break;
 	}

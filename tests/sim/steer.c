@@ -134,7 +134,8 @@ void steer_told(struct pool_runtime *runtime, const struct notice *notice)
 {
 	if (notice->kind == NOTICE_GROWN || notice->kind == NOTICE_SHRUNK)
 		changes(runtime, notice);
-	if (notice->kind == NOTICE_COMMAND_REFUSED)
+	if (notice->kind == NOTICE_COMMAND_REFUSED ||
+		notice->kind == NOTICE_SESSION_COMMAND_REFUSED)
 		runtime->steering.was_refused = true;
 	else if (notice->kind == NOTICE_ROLL_BEGINS)
 		roll_begins(runtime);

@@ -104,6 +104,7 @@
 	X(NOTICE_ROLL_ENDS, LOG_INFO, "restarted: all workers are new")                             \
 	X(NOTICE_ROLL_STOPS, LOG_WARN, "restart given up: {restart}; the other old workers stay")   \
 	X(NOTICE_COMMAND_REFUSED, LOG_WARN, "command refused: {what}")                              \
+	X(NOTICE_SESSION_COMMAND_REFUSED, LOG_DEBUG, "command for a session refused: {what}")       \
 	X(NOTICE_DRAINED, LOG_DEBUG, "drained")
 
 static const struct {

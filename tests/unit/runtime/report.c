@@ -443,6 +443,8 @@ START_TEST(commands_are_logged_for_the_pool)
 			"warn  pool restart given up: it rains; the other old workers stay\n"},
 		{{.kind = NOTICE_COMMAND_REFUSED, .what = "it rains"},
 			"warn  pool command refused: it rains\n"},
+		{{.kind = NOTICE_SESSION_COMMAND_REFUSED, .what = "it rains"},
+			"debug pool command for a session refused: it rains\n"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct notice notice = cases[i].notice;
