@@ -115,8 +115,7 @@ void sessions_remove(struct sessions *, struct delivery *, mtime now);
  * it again. One that has no key and waits for a worker is in no list of dispatch any more. */
 void sessions_detach(struct sessions *, struct delivery *, mtime now);
 /* A message has come, and is not in the ledger yet. Return the detached delivery that it attaches
- * again, or NULL. Give up every detached delivery that this message proves will not come back.
- * is_early: it has no session. */
+ * again, or NULL; give up each that it proves will not come back. is_early: it has no session. */
 struct delivery *sessions_match(struct sessions *, struct delivery *, bool is_early, mtime now,
 	bool (*is_same)(void *io, const struct delivery *, const struct delivery *), void *io);
 /* A detached delivery without a key whose attempt does not count waits for a worker again: free it,

@@ -1,10 +1,8 @@
 /* The tasks of a pool: from the broker's delivery to the ack. Layer: core. One half of the pool;
  * the other one is core/workers/slots.h. Takes what the source delivers, sends it into pipes,
  * decides how attempts end, publishes replies and copies, and settles. Uses pipes, but not the
- * lives of their workers. Files: tasks.c (the source, the window, dispatch), attempts.c (how a
- * task arrives and how its attempts end), confirms.c (what the publish channel reports),
- * session_channel.c, session_window.c and session_commands.c (of a pool with sessions: when its
- * channel is opened, left and renewed, its window, and what operators order about a session). */
+ * lives of their workers. Files: tasks.c (source, window, dispatch), attempts.c (from arrival to
+ * end), confirms.c, and session_channel.c, session_window.c, session_commands.c. */
 #ifndef CORE_TASKS_TASKS_H
 #define CORE_TASKS_TASKS_H
 
