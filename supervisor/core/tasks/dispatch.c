@@ -72,13 +72,6 @@ bool dispatch_has_place(const struct dispatch *dispatch)
 	return pipe && (pipe->load == 0 || dispatch->concurrency > 1);
 }
 
-/* Whether the worker of the pipe is ready and stays may have changed. */
-static void count_up(struct dispatch *dispatch, bool was_up, const struct pipe *pipe)
-{
-	dispatch->up += (uint32_t)pipe_is_up(pipe) - was_up;
-	dispatch_unkeep_down_to(dispatch, dispatch_alone_max(dispatch));
-}
-
 /* ---------- tasks that wait ---------- */
 
 static bool runs_alone(const struct dispatch *dispatch, const struct delivery *delivery)
@@ -331,13 +324,6 @@ void dispatch_configure(struct dispatch *dispatch, mtime pipe_wait)
 		watch_running(dispatch);
 }
 
-/* The head of the pipe ends: what its time has closed is open again. */
-static void end_wait(struct pipe *pipe)
-{
-	list_remove(&pipe->in_time);
-	pipe->closed &= ~(unsigned)PIPE_HELD_UP;
-}
-
 /* Move the delivery, which was taken from those that wait, into the pipe. */
 static void into_pipe(
 	struct dispatch *dispatch, struct delivery *delivery, struct pipe *pipe, mtime now)
@@ -389,7 +375,7 @@ void dispatch_end(struct dispatch *dispatch, struct delivery *delivery, mtime no
 {
 	struct pipe *pipe = delivery->pipe;
 	bool is_limited = running_has(delivery);
-	end_wait(pipe);
+	dispatch_end_wait(pipe);
 	pipe->answers++;
 	out_of_pipe(dispatch, delivery);
 	if (pipe->load == 0 && !list_is_empty(&pipe->by_load)) {
@@ -670,75 +656,7 @@ void dispatch_kill(struct dispatch *dispatch, struct delivery *delivery, enum ta
 	dispatch_close(dispatch, delivery->pipe, PIPE_KILLED);
 }
 
-/* ---------- the lives of workers ---------- */
-
-void dispatch_slot_begin(struct pipe *pipe, uint32_t life)
-{
-	pipe->life = life;
-	pipe->answers = 0;
-	pipe->blame = BLAME_BEGUN;
-	pipe->on_exit = OUTCOME_CRASHED;
-	pipe->violation = NULL;
-	pipe->counted_until = MTIME_NEVER;
-}
-
-void dispatch_slot_up(struct dispatch *dispatch, struct pipe *pipe)
-{
-	assert(pipe->closed & PIPE_NOT_READY && pipe->load == 0);
-	pipe->closed &= ~(unsigned)(PIPE_NOT_READY | PIPE_FULL);
-	dispatch_enlist(dispatch, pipe);
-	count_up(dispatch, false, pipe);
-}
-
-void dispatch_slot_limit(struct dispatch *dispatch, struct pipe *pipe, uint32_t tasks_max)
-{
-	by_load_remove(&dispatch->open, pipe);
-	pipe->tasks_max = tasks_max;
-	dispatch_enlist(dispatch, pipe);
-}
-
-/* A pipe that is full could not take the suspect that it is kept for. */
-void dispatch_slot_writable(struct dispatch *dispatch, struct pipe *pipe, bool is_writable)
-{
-	by_load_remove(&dispatch->open, pipe);
-	pipe->closed &= ~(unsigned)PIPE_FULL;
-	if (!is_writable) {
-		dispatch_unkeep(dispatch, pipe);
-		pipe->closed |= PIPE_FULL;
-	}
-	dispatch_enlist(dispatch, pipe);
-}
-
-void dispatch_slot_dismiss(struct dispatch *dispatch, struct pipe *pipe)
-{
-	bool was_up = pipe_is_up(pipe);
-	dispatch_close(dispatch, pipe, PIPE_DISMISSED);
-	dispatch_unkeep(dispatch, pipe);
-	count_up(dispatch, was_up, pipe);
-}
-
-void dispatch_slot_keep(struct dispatch *dispatch, struct pipe *pipe)
-{
-	bool was_up = pipe_is_up(pipe);
-	pipe->closed &= ~(unsigned)PIPE_DISMISSED;
-	dispatch_enlist(dispatch, pipe);
-	count_up(dispatch, was_up, pipe);
-}
-
-void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
-{
-	bool was_up = pipe_is_up(pipe);
-	dispatch_close(dispatch, pipe, PIPE_NOT_READY);
-	dispatch_unkeep(dispatch, pipe);
-	count_up(dispatch, was_up, pipe);
-	running_blame_killed(pipe);
-	if (pipe->begun > 1 && pipe->blame == BLAME_BEGUN)
-		pipe->blame = BLAME_SUSPECTS;
-	for (struct link *link = pipe->tasks.next; pipe->begun > 0; link = link->next)
-		running_end(&dispatch->running, CONTAINER_OF(link, struct delivery, place));
-	pipe->closed &= ~(unsigned)PIPE_OVERDUE;
-	end_wait(pipe);
-}
+/* ---------- what waits is withdrawn, or lost ---------- */
 
 void dispatch_withdraw(struct dispatch *dispatch, const struct session *session, mtime now)
 {

@@ -13,6 +13,13 @@
 void dispatch_enlist(struct dispatch *, struct pipe *);
 void dispatch_close(struct dispatch *, struct pipe *, enum pipe_closed why);
 
+/* The head of the pipe ends: what its time has closed is open again. */
+static inline void dispatch_end_wait(struct pipe *pipe)
+{
+	list_remove(&pipe->in_time);
+	pipe->closed &= ~(unsigned)PIPE_HELD_UP;
+}
+
 /* dispatch_alone.c */
 /* At most so many workers are for suspects only: half of them, at least one. */
 uint32_t dispatch_alone_max(const struct dispatch *);
