@@ -104,7 +104,8 @@ static void check_limits(struct draft *draft, struct config_pool *pool)
 static void check_environment(struct draft *draft, const struct config_pool *pool)
 {
 	static const char *const own[] = {"WPOOL_WORKER", "WPOOL_POOL", "WPOOL_SLOT",
-		"WPOOL_WORKERS", "WPOOL_CONCURRENCY", "WPOOL_TASK", "WPOOL_PRELOAD", NULL};
+		"WPOOL_WORKERS", "WPOOL_CONCURRENCY", "WPOOL_TASK", "WPOOL_PRELOAD",
+		"WPOOL_LAST_EXIT", NULL};
 
 	for (char **pair = pool->env; pair && *pair; pair++)
 		if (!environment_is_name(name_of(*pair)) || own[text_index(name_of(*pair), own)])

@@ -21,8 +21,8 @@ static const char *const address_parts[] = {"RABBITMQ_HOSTNAME", "RABBITMQ_PORT"
 	"RABBITMQ_USERNAME", "RABBITMQ_PASSWORD", "RABBITMQ_VHOST", NULL};
 
 /* Set by wpool itself: for the workers of another wpool, and in tests of crashes. */
-static const char *const others[] = {
-	"WPOOL_WORKER", "WPOOL_CONCURRENCY", "WPOOL_TASK", "WPOOL_PRELOAD", "WPOOL_CRASH_AT", NULL};
+static const char *const others[] = {"WPOOL_WORKER", "WPOOL_CONCURRENCY", "WPOOL_TASK",
+	"WPOOL_PRELOAD", "WPOOL_LAST_EXIT", "WPOOL_CRASH_AT", NULL};
 
 /* Set only beside WPOOL_WORKER. Without it they are likely meant as settings. */
 static const char *const place_names[] = {"WPOOL_POOL", "WPOOL_SLOT", "WPOOL_WORKERS", NULL};

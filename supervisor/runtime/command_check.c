@@ -31,7 +31,7 @@ static bool has_problem(const struct config_pool *pool, struct exit_info *ret_fa
 {
 	struct workers_config workers = pool_runtime_workers_config(pool);
 	char mark[] = "", path[PATH_MAX];
-	char **environment = worker_environment_new(&workers, 0, mark);
+	char **environment = worker_environment_new(&workers, 0, mark, NULL);
 	const char *name = config_pool_program(pool)[0];
 	bool is_relative = pool->cwd && strchr(name, '/') && name[0] != '/';
 	int len = is_relative ? snprintf(path, PATH_MAX, "%s/%s", pool->cwd, name) : 0;

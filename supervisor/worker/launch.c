@@ -24,7 +24,8 @@ static bool spawn(const struct launch *launch, const char *file, struct spawned 
 	const struct workers_config *config = launch->config;
 	char mark[MARK_SIZE];
 	mark_write(mark, strays_run(launch->strays), file ? launch->life->number : 0);
-	char **environment = worker_environment_new(config, file ? launch->slot : -1, mark);
+	char **environment =
+		worker_environment_new(config, file ? launch->slot : -1, mark, launch->last_exit);
 	if (!environment)
 		return fail(ret_failure, ENOMEM, "memory");
 	const struct rights *owner = workers_owner(config);

@@ -15,6 +15,7 @@
 struct launch {
 	const struct workers_config *config;
 	uint16_t slot;
+	char *last_exit; /* for its environment (worker_environment.h), or NULL */
 	struct reaper *reaper;
 	struct guard *guard;
 	struct rundir *rundir;

@@ -111,10 +111,12 @@ static bool send_streams(int socket, struct text lines, const int streams[CHILD_
 /* What differs between the workers of a pool, as worker_environment.h has it. */
 static bool send_request(struct preload *preload, const struct preload_request *request)
 {
-	char mark[MARK_SIZE], lines[MARK_SIZE + 64];
+	char mark[MARK_SIZE], lines[MARK_SIZE + 128];
+	const char *last_exit = request->last_exit;
 	mark_write(mark, strays_run(preload->launch.strays), request->life);
-	int len = snprintf(lines, sizeof lines, "WPOOL_SLOT=%u\nWPOOL_WORKERS=%u\n%s\n",
-		(unsigned)request->slot, (unsigned)preload->launch.config->workers, mark);
+	int len = snprintf(lines, sizeof lines, "WPOOL_SLOT=%u\nWPOOL_WORKERS=%u\n%s\n%s%s",
+		(unsigned)request->slot, (unsigned)preload->launch.config->workers, mark,
+		last_exit ? last_exit : "", last_exit ? "\n" : "");
 	return send_streams(preload->socket, text_of(lines, (size_t)len), request->pipes.theirs);
 }
 

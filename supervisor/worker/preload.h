@@ -24,6 +24,7 @@ struct preload_request {
 	struct link link;
 	struct child_pipes pipes; /* of the worker; what is not taken is closed */
 	uint16_t slot;
+	const char *last_exit;   /* as in struct launch */
 	uint64_t life;           /* of the worker, for its mark */
 	struct preload *preload; /* that was asked last */
 	preload_on_answer *on_answer;

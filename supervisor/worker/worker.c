@@ -11,6 +11,7 @@
 #include "process/spawn.h"
 #include "wire/frame.h"
 #include "worker/launch.h"
+#include "worker/worker_environment.h"
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -450,6 +451,8 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 	worker->exit_turn = ev_iteration(worker->workers->loop);
 	child_start_ended(&worker->start, &exit);
 	worker->exit = exit;
+	snprintf(worker->last_exit, sizeof worker->last_exit, LAST_EXIT_NAME "=%d %s %d", (int)pid,
+		exit.kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit.number);
 	drop_output(worker);
 	/* Read only what is there now: a grandchild may hold the other end and never stop writing.
 	 */
@@ -598,11 +601,17 @@ static void fail_start(struct worker *worker, struct exit_info failure)
 	look_later(worker);
 }
 
+static char *last_exit_of(struct worker *worker)
+{
+	return *worker->last_exit ? worker->last_exit : NULL;
+}
+
 static struct launch launch_of(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	return (struct launch){.config = workers->config,
 		.slot = worker->slot,
+		.last_exit = last_exit_of(worker),
 		.reaper = workers->reaper,
 		.guard = workers->guard,
 		.rundir = workers->rundir,
@@ -650,6 +659,7 @@ static void ask_preload(struct worker *worker)
 	}
 	worker->process = PROCESS_ASKED;
 	worker->request = (struct preload_request){.slot = worker->slot,
+		.last_exit = last_exit_of(worker),
 		.life = worker->descendants.number,
 		.on_answer = on_forked,
 		.ctx = worker};

@@ -64,7 +64,7 @@ static bool is_passed(const struct workers_config *config, const char *entry)
 {
 	/* Where wpool is a worker itself, these are of another pool. */
 	if (matches(MARK_NAME, entry) || matches("WPOOL_SLOT", entry) ||
-		matches("WPOOL_PRELOAD", entry))
+		matches("WPOOL_PRELOAD", entry) || matches(LAST_EXIT_NAME, entry))
 		return false;
 	bool is_secret = config->secrets && secrets_has(*config->secrets, entry);
 	for (char *const *word = config->passed; word && *word; word++)
@@ -103,13 +103,14 @@ static void add_place(struct list *list, const struct workers_config *config, in
 	add_task_form(list, &config->task, text + len + 1);
 }
 
-char **worker_environment_new(const struct workers_config *config, int slot, char *mark)
+char **worker_environment_new(
+	const struct workers_config *config, int slot, char *mark, char *last_exit)
 {
 	char *const *users = config->rights ? config->rights->variables : NULL;
 	struct list list = {0};
-	/* And TMPDIR, the mark and NULL. */
+	/* And TMPDIR, the mark, the last exit and NULL. */
 	size_t size = count_of(environ) + count_of(users) + count_of(config->variables) +
-		      PLACE_ENTRIES + 3;
+		      PLACE_ENTRIES + 4;
 	list.entries = calloc(1, size * sizeof *list.entries + PLACE_SIZE + strlen(config->pool));
 	if (!list.entries)
 		return NULL;
@@ -122,5 +123,7 @@ char **worker_environment_new(const struct workers_config *config, int slot, cha
 		add_entry(&list, (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER);
 	add_place(&list, config, slot, (char *)(list.entries + size));
 	add_entry(&list, mark);
+	if (last_exit)
+		add_entry(&list, last_exit);
 	return list.entries;
 }

@@ -57,6 +57,7 @@ struct worker {
 	bool has_logged_stdin;   /* logged that a control line could not be written */
 	pid_t pid;               /* also after its end, until the next start; 0: none yet */
 	struct exit_info exit;
+	char last_exit[64];             /* of the life before, as in struct launch; empty: none */
 	struct link unsent, later;      /* in the lists of struct workers */
 	struct stray_life descendants;  /* the process and what it starts */
 	struct preload_request request; /* PROCESS_ASKED */

@@ -216,7 +216,8 @@ def ends_alone():
 
 
 def fails_and_dies():
-    for result in (orders.fails.delay("ouch"), orders.soft_limited.delay(600), orders.dies_early.delay("SIGKILL")):
+    for result in (orders.fails.delay("ouch"), orders.soft_limited.delay(600), orders.dies_early.delay("SIGKILL"),
+                   orders.hard_limited.delay(600)):
         outcome(result)
 
 

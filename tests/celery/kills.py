@@ -42,7 +42,7 @@ def main(name, *of_whom):
         orders.trail("ready")
     else:
         killer.start()
-    states = collections.Counter(outcome(result).split("\n", maxsplit=1)[0].split(" (")[0].split(" '")[0] for result in results)
+    states = collections.Counter(outcome(result).split("\n", maxsplit=1)[0].split(" prematurely")[0].split(" '")[0] for result in results)
     stopping.set()
     times = collections.Counter(collections.Counter(line[1] for line in begun()).values())
     for state, count in sorted(states.items()):  # "SUCCESS: 33"

@@ -116,7 +116,7 @@ def a_task_terminated_as_it_begins_is_no_loss():
     request = Request(message(("ends", True)))
     request.begin(made, lambda *args: 1 / 0)
     found = []
-    made.journal.record_losses(lambda fields, limit, where: found.append(fields))
+    made.journal.record_losses(lambda fields, *_: found.append(fields))
     assert request.came == found == [], (request.came, found)
 
 

@@ -26,6 +26,6 @@ def outcome(result, seconds=PATIENCE):
         value = f"{type(error).__module__}.{type(error).__name__}: {error}"
     # An error of a chord is there before the state of the result, and a state is read after its value.
     wait_until(lambda: getattr(result, "state", "SUCCESS") not in ("PENDING", "STARTED", "RETRY"), "the state of a result")
-    value = re.sub(r"Worker exited prematurely: [^\n]*", "Worker exited prematurely", value)
+    value = re.sub(r"( Job: \d+)?\.$", "", value) if "Worker exited" in value else value  # Celery has a number for it, too
     value = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID", value)
     return f"{getattr(result, 'state', '')} {value if len(value) < 300 else len(value)}"

@@ -43,7 +43,8 @@ START_TEST(a_task_that_always_dies_fails_in_the_end)
 	struct proc *serve = celery_start_wpool(&side, "", "");
 	char *line = celery_run_script(&side, "rows.py", (const char *const[]){"lost-safe", NULL});
 	ck_assert_str_eq(line, "SIGKILL, reject_on_worker_lost: FAILURE "
-			       "billiard.exceptions.WorkerLostError: Worker exited prematurely\n");
+			       "billiard.exceptions.WorkerLostError: Worker exited prematurely: "
+			       "signal 9 (SIGKILL)\n");
 	char *dead = scratch_text("%s.dead", side.queue);
 	struct message *message = client_take(fixture.client, dead);
 	ck_assert(message_header_is(message, "x-wpool-reason", "crashed"));
@@ -191,6 +192,11 @@ START_TEST(lines_of_celery_have_their_level)
 	/* What is recorded of a lost task is not that it was received again. */
 	ck_assert_int_eq(count_received(serve, "Task orders.dies_early["), 1);
 	expect_level(serve, "error", "has failed: its process ended");
+	/* One line of Celery, and where it was for those who want more. */
+	expect_level(serve, "info", "was over its hard time limit in File");
+	expect_level(serve, "error", "ERROR/MainProcess] Hard time limit (1s) exceeded");
+	ck_assert_int_eq(proc_count_logged(serve, "in hard_limited"), 1);
+	ck_assert_int_eq(proc_count_logged(serve, "most recent call first"), 0);
 	fixture_stop(serve);
 	celery_side_release(&side);
 }

@@ -26,8 +26,7 @@ static int number(const char *output, const char *text)
 static int count_failures(const char *output)
 {
 	int done = number(output, "SUCCESS: ");
-	int lost = number(output, "FAILURE billiard.exceptions.WorkerLostError: Worker exited "
-				  "prematurely: ");
+	int lost = number(output, "FAILURE billiard.exceptions.WorkerLostError: Worker exited: ");
 	ck_assert_msg(done + lost == TASKS, "%s", output);
 	return lost;
 }

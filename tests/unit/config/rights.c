@@ -257,6 +257,7 @@ START_TEST(test_environment)
 	expect_problem("  env: {WPOOL_SLOT: 1}\n", name);
 	expect_problem("  env: {WPOOL_WORKERS: 2}\n", name);
 	expect_problem("  env: {WPOOL_TASK: 2}\n", name);
+	expect_problem("  env: {WPOOL_LAST_EXIT: 2}\n", name);
 	expect_problem("  env: {WPOOL_PRELOAD: 1}\n", name);
 	expect_problem(
 		"  env: {A: ~}\n", "4: pools[0].env: A is empty; a text is needed, such as \"\"");

@@ -70,8 +70,9 @@ static const struct variable_case variable_cases[] = {
 	{{"WPOOL_LOG_LEVEL=warn", "WPOOL_PIPELINE=3", POOL}, NULL, NULL, "info",
 		"WPOOL_LOG_LEVEL has no effect, because --log-level is given\n"},
 	/* for workers; a supervisor that is a worker itself finds that of the outer one */
-	{{"WPOOL_CONCURRENCY=5", "WPOOL_WORKER=1.2", "WPOOL_PRELOAD=1", "WPOOL_TASK=x"}, "", NULL,
-		NULL, ""},
+	{{"WPOOL_CONCURRENCY=5", "WPOOL_WORKER=1.2", "WPOOL_PRELOAD=1", "WPOOL_TASK=x",
+		 "WPOOL_LAST_EXIT=1 signal 9"},
+		"", NULL, NULL, ""},
 	{{"WPOOL_POOL=p", "WPOOL_SLOT=0", "WPOOL_WORKERS=4", "WPOOL_WORKER=1.2"}, "", NULL, NULL,
 		""},
 	{{"WPOOL_SLOT=0", "WPOOL_WORKERS=4", "WPOOL_WORKER="}, "", NULL, NULL,

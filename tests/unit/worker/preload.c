@@ -16,7 +16,8 @@
 
 /* ---------- the preloaded process: this program again ---------- */
 
-static const char *const names[] = {"WPOOL_SLOT", "WPOOL_WORKERS", "WPOOL_WORKER"};
+static const char *const names[] = {
+	"WPOOL_SLOT", "WPOOL_WORKERS", "WPOOL_WORKER", "WPOOL_LAST_EXIT"};
 
 /* Receive a request: its lines, which become variables, and three descriptors. False: end of file.
  */
@@ -38,7 +39,7 @@ static bool receive(int streams[3])
 	lines[n] = '\0';
 	for (int i = 0; (line = strsep(&rest, "\n")) && *line; i++) {
 		size_t len = strcspn(line, "=");
-		if (i > 2 || strlen(names[i]) != len || strncmp(line, names[i], len) != 0)
+		if (i > 3 || strlen(names[i]) != len || strncmp(line, names[i], len) != 0)
 			exit(91);
 		line[len] = '\0';
 		setenv(line, line + len + 1, 1);

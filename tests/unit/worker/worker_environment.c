@@ -15,12 +15,14 @@ static char *variables[] = {home, NULL};
 
 static const struct rights other = {.is_other = true, .variables = variables};
 
+static char *last_exit; /* NULL: its slot has had no process */
+
 static void expect_environment_of_slot(
 	const struct workers_config *config, int slot, const char *wanted)
 {
 	static char mark[] = "WPOOL_WORKER=/run/x/1";
 	char found[1000] = "";
-	char **environment = worker_environment_new(config, slot, mark);
+	char **environment = worker_environment_new(config, slot, mark, last_exit);
 	ck_assert_ptr_nonnull(environment);
 	for (char **entry = environment; *entry; entry++) {
 		strncat(found, *entry, sizeof found - strlen(found) - 2);
@@ -116,6 +118,20 @@ START_TEST(a_worker_knows_its_place)
 }
 END_TEST
 
+/* That of an outer supervisor is of another place. */
+START_TEST(a_worker_knows_how_the_one_before_ended)
+{
+	char outer[] = "WPOOL_LAST_EXIT=3 signal 15", own[] = "WPOOL_LAST_EXIT=4 signal 9";
+	char **before = environ;
+	environ = (char *[]){outer, NULL};
+	struct workers_config config = {.pool = "mail", .workers = 4, .concurrency = 1};
+	expect_environment(&config, PLACE);
+	last_exit = own;
+	expect_environment(&config, PLACE "WPOOL_LAST_EXIT=4 signal 9;");
+	environ = before;
+}
+END_TEST
+
 /* In the words of the settings. */
 START_TEST(a_worker_knows_the_form_of_its_tasks)
 {
@@ -166,7 +182,8 @@ static Suite *suite(void)
 	Suite *s = suite_create("worker/worker_environment");
 	UNIT_CASE(s, "environment", a_worker_gets_the_configured_variables,
 		a_worker_knows_its_place, a_worker_knows_the_form_of_its_tasks,
-		a_preloaded_process_has_no_slot, secrets_are_kept_back);
+		a_worker_knows_how_the_one_before_ended, a_preloaded_process_has_no_slot,
+		secrets_are_kept_back);
 	return s;
 }
 

@@ -1,5 +1,6 @@
 """Celery's consumer, whose messages come from wpool's pipe."""
 
+import os
 import time
 
 from celery import signals
@@ -128,14 +129,20 @@ class Consumer(celery_consumer.Consumer):
             return None  # one with an early ack that comes again never began
         return TIMED_OUT if reason == TIMED_OUT else None if definition.reject_on_worker_lost else CRASHED
 
-    def record_loss(self, fields, limit, where):
+    def record_loss(self, fields, limit, pid, stacks):
         """Of a task that was in hand when its process ended, and that nobody gets again."""
+        last_pid, _, last_exit = os.environ.get("WPOOL_LAST_EXIT", "").partition(" ")
+        fields["3"]["x-wpool-exit"] = last_exit if last_pid == str(pid) else ""
         message = TaskMessage(Task(fields, Bunch(is_supervisor_gone=False, write=lambda frame: None, flush=lambda: None)), self.accept)
-        message.lost = TIMED_OUT if where else CRASHED
+        message.lost = TIMED_OUT if stacks else CRASHED
         if limit:  # which may have been that of remote control
             message.headers["timelimit"] = [int(limit) if limit.is_integer() else limit, None]
-        logger.error("wpool_celery: %s[%s] has failed: its process ended%s", message.headers.get("task"), message.headers.get("id"),
-                     where and "\nIt was over its hard time limit here:\n" + where.decode(errors="replace") or "")
+        task = f"{message.headers.get('task')}[{message.headers.get('id')}]"
+        if stacks:  # Celery logs the error; the main thread is the last one
+            where = stacks.rpartition(b"first):\n")[2].partition(b"\n")[0].decode(errors="replace")
+            logger.info("wpool_celery: %s was over its hard time limit in %s", task, where.strip())
+        else:
+            logger.error("wpool_celery: %s has failed: its process ended", task)
         self.handle(message)
 
     def is_early(self, message):

@@ -2,10 +2,12 @@
 
 import gc
 import os
+import re
 import signal
 import threading
 import time
 
+from billiard.common import human_status
 from billiard.einfo import ExceptionInfo
 from billiard.util import _run_after_forkers
 from celery import platforms, signals
@@ -31,6 +33,12 @@ def end_process(why, error):
     """As a crash: the task in hand counts as lost."""
     log_exception(why, error)
     os._exit(1)
+
+
+def in_celerys_words(how):
+    """Return how a process ended, of which the supervisor says "signal 9" or "exit status 3"."""
+    found = re.search(r"(signal|exit status) (\d+)", how)
+    return human_status(int(found[2]) * (-1 if found[1] == "signal" else 1)) if found else "killed, or exited"
 
 
 class TaskMessage(Message):
@@ -179,7 +187,7 @@ class Pool(BasePool):
             request.on_timeout(False, hard)
             return message.refuse(408, "its hard time limit was over")
         wanted, task.reject_on_worker_lost = task.reject_on_worker_lost, False
-        how = message.task.headers.get("x-wpool-exit", "killed, or exited")
+        how = in_celerys_words(str(message.task.headers.get("x-wpool-exit")))
         try:
             raise WorkerLostError(f"Worker exited prematurely: {how}.")
         except WorkerLostError:

@@ -16,11 +16,14 @@ import msgpack
 from celery.utils.log import get_logger
 
 logger = get_logger(__name__)
-HEAD = struct.Struct("=QdB")  # the length of the task's fields; its hard limit, or 0; how often its loss could not be recorded
-NO_TASK = HEAD.pack(0, 0, 0)
-START = 32  # where the fields begin
+# The length of the task's fields; its hard limit, or 0; when it began; the supervisor's pid and its own; how often its loss could
+# not be recorded.
+HEAD = struct.Struct("=QddiiB")
+NO_TASK = HEAD.pack(0, 0, 0, 0, 0, 0)
+START = 40  # where the fields begin
 SIZE = 1 << 16
 TRIES = 30  # some minutes, if the results cannot be stored
+FRESH = 10  # seconds in which a loss is left to the next process in its place, which knows how that one ended
 
 
 def _digest(*values):
@@ -47,14 +50,26 @@ def _open_locked(path, flags=0):
         os.close(fd)
 
 
+def _head_of(fd):
+    return HEAD.unpack(os.pread(fd, HEAD.size, 0).ljust(HEAD.size, b"\0"))
+
+
+def _is_fresh(path):
+    """Of a file that is not this process's: whether the next process in its place will take it. No lock may keep that one away."""
+    with open(path, "rb") as file:
+        _, _, began, supervisor, _, _ = _head_of(file.fileno())
+    return supervisor == os.getppid() and 0 <= time.monotonic() - began < FRESH
+
+
 class Journal:
     """The task in hand, in a file that is this process's alone. Writing it costs no system call, unless it is large."""
 
     def __init__(self, prefix):
-        self._prefix, self._path, number = prefix + "-task-", None, 0
-        while (fd := _open_locked(f"{self._prefix}{number}", fcntl.LOCK_NB)) is None:
+        self._prefix, number, self._has_limit = prefix + "-task-", 0, False
+        place = _digest(os.environ.get("WPOOL_POOL"), os.environ.get("WPOOL_SLOT"))
+        while (fd := _open_locked(path := f"{self._prefix}{place}-{number}", fcntl.LOCK_NB)) is None:
             number += 1
-        self._fd, self._path, self._has_limit = fd, f"{self._prefix}{number}", False
+        self._fd, self._path = fd, path
         os.posix_fallocate(fd, 0, SIZE)
         self._map = mmap.mmap(fd, SIZE)
 
@@ -70,7 +85,7 @@ class Journal:
             os.lseek(self._fd, 0, os.SEEK_END)
             # A thread that needs no interpreter: it writes where the task hangs behind its fields, also if C code runs.
             faulthandler.dump_traceback_later(limit, file=self._fd)
-        HEAD.pack_into(self._map, 0, len(packed), limit or 0, 0)
+        HEAD.pack_into(self._map, 0, len(packed), limit or 0, time.monotonic(), os.getppid(), os.getpid(), 0)
 
     def end(self):
         if self._has_limit:
@@ -79,22 +94,25 @@ class Journal:
         self._map[:HEAD.size] = NO_TASK
 
     def record_losses(self, record):
-        """Call record(fields, limit, where) for each task that was in hand when its process ended. limit: its hard one, or 0.
-        where: what it was at when it timed out, or b"". One whose recording ends this process, too, is left alone in the end."""
+        """Call record(fields, limit, pid, stacks) for each task that was in hand when its process ended. limit: its hard one, or 0.
+        stacks: those of its threads when it timed out, or b"". One whose recording ends this process, too, is left alone in the end."""
         for path in glob.glob(glob.escape(self._prefix) + "*"):
-            fd = self._fd if path == self._path else _open_locked(path, fcntl.LOCK_NB)
+            is_own = path == self._path
+            if not is_own and _is_fresh(path):
+                continue
+            fd = self._fd if is_own else _open_locked(path, fcntl.LOCK_NB)
             if fd is None:
                 continue
-            size, limit, tries = HEAD.unpack(os.pread(fd, HEAD.size, 0).ljust(HEAD.size, b"\0"))
+            size, limit, began, supervisor, pid, tries = _head_of(fd)
             if size and tries < TRIES:
-                os.pwrite(fd, HEAD.pack(size, limit, tries + 1), 0)
-                where = os.pread(fd, SIZE, max(START + size, SIZE)) if limit else b""
+                os.pwrite(fd, HEAD.pack(size, limit, began, supervisor, pid, tries + 1), 0)
+                stacks = os.pread(fd, SIZE, max(START + size, SIZE)) if limit else b""
                 fields = msgpack.unpackb(os.pread(fd, size, START), strict_map_key=False, unicode_errors="surrogateescape")
-                record(fields, limit, where)
+                record(fields, limit, pid, stacks)
             elif size:
                 logger.error("wpool_celery: the failure of a lost task cannot be recorded")
             os.pwrite(fd, NO_TASK, 0)
-            if fd != self._fd:
+            if not is_own:
                 os.close(fd)
 
 
