@@ -34,6 +34,7 @@ struct publisher {
 	const struct channel_log *log;         /* borrowed */
 	struct pool *pool;                     /* borrowed */
 	struct connection *connection;         /* borrowed, NULL: offline */
+	uint16_t number;                       /* of its channel there */
 	enum publisher_state state;
 	struct confirm_channel channel;
 	uint32_t epoch;
@@ -109,13 +110,14 @@ static void open_channel(struct publisher *publisher)
 {
 	publisher->state = RUNNING;
 	publisher->retry_at = MTIME_NEVER;
-	confirm_channel_open(
-		&publisher->channel, publisher->connection, publisher->config->channel);
+	confirm_channel_open(&publisher->channel, publisher->connection, publisher->number);
 }
 
-void publisher_up(struct publisher *publisher, struct connection *connection, mtime now)
+void publisher_up(
+	struct publisher *publisher, struct connection *connection, uint16_t channel, mtime now)
 {
 	publisher->connection = connection;
+	publisher->number = channel;
 	if (publisher->state == ENDED)
 		return;
 	retry_queues_forget(&publisher->retry_queues);
@@ -255,7 +257,7 @@ static bool on_missing_retry_queue(
 	if (may_make(publisher, name, now)) {
 		channel_log_line(publisher->log, LOG_INFO,
 			"retry queue \"%s\" does not exist; making it", publisher->made);
-		topology_make_retry(publisher->connection, config->channel, name, config->queue,
+		topology_make_retry(publisher->connection, publisher->number, name, config->queue,
 			delay, config->retry.jitter);
 	}
 	return false;
@@ -278,7 +280,7 @@ static bool on_missing_wait_queue(
 		channel_log_line(publisher->log, LOG_INFO,
 			"wait queue \"%s\" does not exist; making it", publisher->made);
 		topology_make_retry(
-			publisher->connection, config->channel, name, config->queue, step, 0);
+			publisher->connection, publisher->number, name, config->queue, step, 0);
 	}
 	return false;
 }
@@ -295,7 +297,7 @@ static void on_return(struct publisher *publisher, const struct publish_answer *
 			channel_log_line(publisher->log, LOG_WARN,
 				"queue \"%s\" for dead letters is gone; making it again",
 				publisher->made);
-			topology_make(publisher->connection, publisher->config->channel, name);
+			topology_make(publisher->connection, publisher->number, name);
 		}
 	} else if (retry_queue_delay(publisher->config->queue, name, &delay)) {
 		bool must_wait = answer->number && pool_must_wait(publisher->pool, answer->number);
@@ -403,7 +405,7 @@ void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 	else if (parcel->kind != PARCEL_LATER && parcel_may_wait(parcel))
 		set_retry_queue(publisher, parcel, &texts, &options);
 	if (copy_build(parcel, &options, &publisher->scratch, &publish) == RC_OK) {
-		channel_publish(publisher->connection, publisher->config->channel, &publish);
+		channel_publish(publisher->connection, publisher->number, &publish);
 		CRASH_POINT("copy-published");
 		return;
 	}
@@ -440,7 +442,7 @@ static void give_up(struct publisher *publisher, mtime now)
 		channel_log_line(publisher->log, LOG_INFO,
 			"the broker has refused publishes on this channel for a while; opening "
 			"another one");
-	channel_close(publisher->connection, publisher->config->channel);
+	channel_close(publisher->connection, publisher->number);
 	lose_channel(publisher, WAITING, LOSS_CONNECTION, now);
 }
 
@@ -478,12 +480,12 @@ void publisher_close(struct publisher *publisher)
 	publisher->state = ENDED;
 	publisher->retry_at = MTIME_NEVER;
 	if (publisher->connection)
-		channel_close(publisher->connection, publisher->config->channel);
+		channel_close(publisher->connection, publisher->number);
 }
 
 bool publisher_has_ended(const struct publisher *publisher)
 {
 	return publisher->state == ENDED &&
 	       (!publisher->connection ||
-		       channel_is_closed(publisher->connection, publisher->config->channel));
+		       channel_is_closed(publisher->connection, publisher->number));
 }

@@ -14,7 +14,6 @@
 #include "core/pool.h"
 
 struct publisher_config {
-	uint16_t channel;        /* its number on the publish connection */
 	struct text queue;       /* the pool's own: where retry copies go */
 	struct text dead_letter; /* where given-up tasks go */
 	struct retry_plan retry;
@@ -30,10 +29,11 @@ struct publisher *publisher_new(const struct publisher_config *, const struct ch
 void publisher_attach(struct publisher *, struct pool *);
 void publisher_free(struct publisher *);
 
-/* The connection is open (borrowed until publisher_down), or gone. After a loss that a publish may
- * have caused, each publisher waits a random time before it publishes: so the pools that share the
- * connection publish one after the other, and the one that caused it is found. */
-void publisher_up(struct publisher *, struct connection *, mtime now);
+/* The connection is open (borrowed until publisher_down), or gone. channel: a number on it, up to
+ * its limit. After a loss that a publish may have caused, each publisher waits a random time before
+ * it publishes: so the pools that share the connection publish one after the other, and the one
+ * that caused it is found. */
+void publisher_up(struct publisher *, struct connection *, uint16_t channel, mtime now);
 /* loss: from publisher_loss. */
 void publisher_down(struct publisher *, enum outbox_loss loss, mtime now);
 /* True: a publish is unconfirmed, and its channel is not closed by publisher_close. */

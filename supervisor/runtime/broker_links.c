@@ -7,6 +7,7 @@
 #include "os/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A connection with more pending output is closed. */
 #define OUTPUT_LIMIT ((size_t)1 << 30)
@@ -14,45 +15,84 @@
  * the connection. */
 #define BODY_LIMIT ((uint64_t)512 * 1024 * 1024)
 
-/* A pool whose channel the broker refuses can publish nothing, so log why. */
-static void check_channel_max(
-	const struct broker_links *broker_links, const struct connection *connection)
+/* ---------- channels of the publish connection ---------- */
+
+/* The lowest one that is free; 0: there is none. */
+static uint16_t take_channel(struct broker_links *broker_links, struct pool_runtime *runtime)
 {
-	if (broker_links->pool_set->count > connection_channel_max(connection))
-		log_error(
-			"the broker allows %u channels a connection, %u pools want one; the last ones "
-			"wait (raise its channel_max, or run more supervisors)",
-			connection_channel_max(connection), broker_links->pool_set->count);
+	const struct connection *connection = broker_links->publishes_by;
+
+	for (uint16_t number = 1; number <= connection_channel_max(connection); number++) {
+		if (broker_links->channels[number] || !channel_is_closed(connection, number))
+			continue;
+		broker_links->channels[number] = runtime;
+		return number;
+	}
+	return 0;
 }
 
-/* Channels of pools count up from 1, those of their tokens down from the highest number. */
-static uint16_t token_channel_number(
-	const struct connection *connection, const struct pool_runtime *runtime)
-{
-	return (uint16_t)(connection_channel_max(connection) - runtime->place);
-}
-
-static void start_token(const struct broker_links *broker_links, const struct pool_runtime *runtime)
+static void start_publisher(struct broker_links *broker_links, struct pool_runtime *runtime)
 {
 	struct connection *connection = broker_links->publishes_by;
 
-	if (!runtime->token.channel)
+	if (runtime->publish_channel > 0)
 		return;
-	if (broker_links->pool_set->count + runtime->place < connection_channel_max(connection))
-		token_channel_publish_up(runtime->token.channel, connection,
-			token_channel_number(connection, runtime));
-	else
-		log_error("pool %s: the broker allows %u channels a connection, which leaves none "
-			  "for its token: it stays a standby (raise its channel_max)",
-			runtime->config.name, connection_channel_max(connection));
+	pool_runtime_set_frame_max(runtime, connection_frame_max(connection));
+	runtime->publish_channel = take_channel(broker_links, runtime);
+	if (runtime->publish_channel > 0)
+		publisher_up(runtime->publisher, connection, runtime->publish_channel, clock_now());
 }
 
-static void start_publisher(const struct broker_links *broker_links, struct pool_runtime *runtime)
+static void start_token(struct broker_links *broker_links, struct pool_runtime *runtime)
 {
-	pool_runtime_set_frame_max(runtime, connection_frame_max(broker_links->publishes_by));
-	publisher_up(runtime->publisher, broker_links->publishes_by, clock_now());
-	start_token(broker_links, runtime);
+	if (!runtime->token.channel || runtime->token_channel > 0)
+		return;
+	runtime->token_channel = take_channel(broker_links, runtime);
+	if (runtime->token_channel > 0)
+		token_channel_publish_up(
+			runtime->token.channel, broker_links->publishes_by, runtime->token_channel);
 }
+
+/* Give channels to those that have none: first to pools, then to their tokens. leaving: gets none;
+ * or NULL. */
+static void start_channels(struct broker_links *broker_links, const struct pool_runtime *leaving)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		if (runtime != leaving)
+			start_publisher(broker_links, runtime);
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		if (runtime != leaving)
+			start_token(broker_links, runtime);
+}
+
+static void log_missing(const struct broker_links *broker_links, const struct pool_runtime *runtime)
+{
+	unsigned max = connection_channel_max(broker_links->publishes_by);
+
+	if (runtime->publish_channel == 0)
+		log_error("pool %s: the broker allows %u channels a connection, which leaves none "
+			  "for its publishes: they wait, and their tasks stay unacked (raise its "
+			  "channel_max, or run more supervisors)",
+			runtime->config.name, max);
+	else if (runtime->token.channel && runtime->token_channel == 0)
+		log_error("pool %s: the broker allows %u channels a connection, which leaves none "
+			  "for its token: it stays a standby (raise its channel_max)",
+			runtime->config.name, max);
+}
+
+/* A channel that is still open is closed; until then it is not free. */
+static void give_channel_back(struct broker_links *broker_links, uint16_t *number)
+{
+	if (*number == 0)
+		return;
+	channel_close(broker_links->publishes_by, *number);
+	broker_links->channels[*number] = NULL;
+	*number = 0;
+}
+
+/* ---------- the publish connection ---------- */
 
 static void on_publish_up(void *ctx, struct connection *connection)
 {
@@ -61,9 +101,9 @@ static void on_publish_up(void *ctx, struct connection *connection)
 
 	broker_links->publishes_by = connection;
 	broker_links->publish_ups++;
-	check_channel_max(broker_links, connection);
+	start_channels(broker_links, NULL);
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
-		start_publisher(broker_links, runtime);
+		log_missing(broker_links, runtime);
 }
 
 static void on_publish_down(void *ctx, bool by_error)
@@ -80,25 +120,22 @@ static void on_publish_down(void *ctx, bool by_error)
 	loss = publisher_loss(by_error, publishing);
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
 		publisher_down(runtime->publisher, loss, clock_now());
-	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));) {
 		if (runtime->token.channel)
 			token_channel_publish_down(runtime->token.channel);
+		runtime->publish_channel = runtime->token_channel = 0;
+	}
+	memset(broker_links->channels, 0, sizeof broker_links->channels);
 }
 
-/* Pools' numbers come first: there are none of tokens among them. */
 static void on_publish_channel_event(
 	struct broker_links *broker_links, const struct amqp_event *event)
 {
-	const struct pool_set *pool_set = broker_links->pool_set;
-	size_t place = connection_channel_max(broker_links->publishes_by) - event->channel;
-	struct pool_runtime *runtime = pool_set_at(pool_set, event->channel - 1u);
+	struct pool_runtime *runtime = broker_links->channels[event->channel];
 
-	if (runtime) {
+	if (runtime && event->channel == runtime->publish_channel)
 		publisher_on_event(runtime->publisher, event, clock_now());
-		return;
-	}
-	runtime = pool_set_at(pool_set, place);
-	if (runtime && runtime->token.channel)
+	else if (runtime)
 		token_channel_on_publish_event(runtime->token.channel, event, clock_boot());
 }
 
@@ -167,8 +204,8 @@ bool broker_links_connect(struct broker_links *broker_links, struct pool_runtime
 	if (!pool_runtime_connect(runtime, broker_links->loop, &broker_links->shared))
 		return false;
 	if (broker_links->publishes_by) {
-		check_channel_max(broker_links, broker_links->publishes_by);
-		start_publisher(broker_links, runtime);
+		start_channels(broker_links, NULL);
+		log_missing(broker_links, runtime);
 	}
 	return true;
 }
@@ -213,9 +250,15 @@ void broker_links_release(struct broker_links *broker_links)
 	free(broker_links->ends);
 }
 
-void broker_links_forget(struct broker_links *broker_links, const struct pool_runtime *runtime)
+void broker_links_forget(struct broker_links *broker_links, struct pool_runtime *runtime)
 {
-	broker_links->past_reconnects += consume_link_facts(runtime->consume_link).reconnects;
+	if (runtime->consume_link)
+		broker_links->past_reconnects +=
+			consume_link_facts(runtime->consume_link).reconnects;
+	give_channel_back(broker_links, &runtime->publish_channel);
+	give_channel_back(broker_links, &runtime->token_channel);
+	if (broker_links->publishes_by)
+		start_channels(broker_links, runtime);
 }
 
 /* Prefer the failure of a connection that is down. */

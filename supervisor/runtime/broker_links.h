@@ -14,9 +14,11 @@ struct broker_links {
 	struct broker_link_config shared; /* shared by all: everything but the names */
 	struct broker_link *publish;
 	struct connection *publishes_by; /* NULL: not connected */
-	uint64_t publish_ups;            /* how often it was opened */
-	uint64_t past_reconnects;        /* of consuming connections of removed pools */
-	struct certificate_end *ends;    /* owned; of each host's client certificate */
+	/* By number: whose channel of the publish connection it is; borrowed, NULL: nobody's. */
+	struct pool_runtime *channels[AMQP_CHANNEL_LIMIT + 1];
+	uint64_t publish_ups;         /* how often it was opened */
+	uint64_t past_reconnects;     /* of consuming connections of removed pools */
+	struct certificate_end *ends; /* owned; of each host's client certificate */
 	bool publish_ended;
 	bool is_blocked; /* the broker accepts no publishes at the moment */
 };
@@ -27,8 +29,8 @@ bool broker_links_open(struct broker_links *, struct ev_loop *, const struct con
 /* Connect a pool that joined the set later. */
 bool broker_links_connect(struct broker_links *, struct pool_runtime *) MUST_CHECK;
 /* Call before a pool leaves the set: its reconnects stay counted, since a counter must not go
- * down. */
-void broker_links_forget(struct broker_links *, const struct pool_runtime *);
+ * down, and its channels of the publish connection become free. */
+void broker_links_forget(struct broker_links *, struct pool_runtime *);
 /* Write pending output; once at the end of each turn. */
 void broker_links_flush(struct broker_links *);
 void broker_links_close(struct broker_links *);

@@ -245,7 +245,7 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 	runtime->workers_config.secrets = tools->secrets;
 	runtime->consumer_config = pool_runtime_consumer_config(own, seed);
 	hold_throttles(runtime, own->throttle);
-	runtime->publisher_config = pool_runtime_publisher_config(own, place, ~seed);
+	runtime->publisher_config = pool_runtime_publisher_config(own, ~seed);
 	runtime->workers_config.lease = pool_token_lease(&runtime->pool_config, place);
 	if (!create_token(runtime, tools, seed) || !create_parts(runtime, tools, now)) {
 		runtime->config = (struct config_pool){0}; /* still the caller's */
@@ -365,7 +365,7 @@ static void configure_publisher(struct pool_runtime *runtime)
 
 	if (config->retry.count > 0)
 		return;
-	config->retry = pool_runtime_publisher_config(&runtime->config, runtime->place, 0).retry;
+	config->retry = pool_runtime_publisher_config(&runtime->config, 0).retry;
 	publisher_replan(runtime->publisher);
 }
 

@@ -14,9 +14,9 @@
 #include "runtime/runtime_shared.h"
 #include "worker/workers.h"
 
-/* Only the functions below change it. */
+/* Only the functions below change it, and broker_links its channels. */
 struct pool_runtime {
-	uint16_t place;              /* in the pool set; it publishes on channel place + 1 */
+	uint16_t place;              /* in the pool set */
 	uint32_t serial;             /* unique */
 	struct link turn;            /* in the pool set, by the order of turns */
 	bool has_used_throttle;      /* since it has its place there */
@@ -42,6 +42,8 @@ struct pool_runtime {
 	mtime turned_at;                   /* end of the latest turn */
 	struct history history;
 	struct history_mark history_mark;
+	/* Of its publisher and of its token, on the publish connection; 0: none. */
+	uint16_t publish_channel, token_channel;
 };
 
 /* config moves in. NULL: out of memory; config is untouched. */

@@ -275,10 +275,9 @@ struct consumer_config pool_runtime_consumer_config(const struct config_pool *co
 }
 
 struct publisher_config pool_runtime_publisher_config(
-	const struct config_pool *config, uint16_t number, uint32_t seed)
+	const struct config_pool *config, uint32_t seed)
 {
 	return (struct publisher_config){
-		.channel = number + 1,
 		.queue = text_from(config->queue),
 		.dead_letter = pool_runtime_dead_letter(config),
 		.retry = retry_plan_of(config),

@@ -17,9 +17,7 @@ struct pool_config pool_runtime_pool_config(const struct config_pool *);
 struct workers_config pool_runtime_workers_config(const struct config_pool *);
 /* seed: of the jitter. */
 struct consumer_config pool_runtime_consumer_config(const struct config_pool *, uint32_t seed);
-/* number: of the pool on the publish connection, from 0. */
-struct publisher_config pool_runtime_publisher_config(
-	const struct config_pool *, uint16_t number, uint32_t seed);
+struct publisher_config pool_runtime_publisher_config(const struct config_pool *, uint32_t seed);
 /* How many bytes a reply's headers may have if frame_max (at least 4096) is negotiated. */
 uint32_t pool_runtime_header_bytes(uint32_t frame_max);
 

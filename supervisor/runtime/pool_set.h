@@ -1,13 +1,13 @@
-/* The pool runtimes of a supervisor, each at a fixed place. Layer: runtime. Owns them. Place i
- * publishes on channel i + 1; free places are used again. A walk over several turns keeps a
- * place, and a serial number shows whether the place still has the same pool. */
+/* The pool runtimes of a supervisor, each at a fixed place. Layer: runtime. Owns them. Free places
+ * are used again. A walk over several turns keeps a place, and a serial number shows whether the
+ * place still has the same pool. */
 #ifndef RUNTIME_POOL_SET_H
 #define RUNTIME_POOL_SET_H
 
 #include "base/text.h"
 #include "runtime/pool_runtime.h"
 
-/* At most so many pools: channels and places have 16-bit numbers. */
+/* At most so many pools: places have 16-bit numbers. */
 #define POOL_SET_MAX 10000
 
 /* Zeroed: empty. */

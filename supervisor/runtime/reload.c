@@ -161,13 +161,12 @@ static bool create_pools(struct attempt *attempt, struct pool_runtime **created)
 	return true;
 }
 
-/* Their channels may be opening: the next pool at such a place must find the channel closed. */
 static void undo_pools(struct attempt *attempt, struct pool_runtime **created)
 {
 	for (size_t i = 0; i < attempt->outcome->plan.count; i++) {
 		if (!created[i])
 			continue;
-		publisher_close(created[i]->publisher);
+		broker_links_forget(attempt->reload->broker_links, created[i]);
 		pool_set_remove(attempt->reload->pool_set, created[i]);
 	}
 }

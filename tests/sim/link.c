@@ -21,7 +21,7 @@ static void on_opened(struct client_link *link)
 	}
 	EACH_POOL(supervisor, runtime)
 	{
-		publisher_up(runtime->publisher, link->connection, now);
+		publisher_up(runtime->publisher, link->connection, runtime->channel, now);
 		tokens_publish_up(runtime, link->connection);
 	}
 }

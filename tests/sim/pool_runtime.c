@@ -161,8 +161,7 @@ void pool_runtime_choose(struct pool_runtime *runtime, const struct settle_polic
 		.keep_route = random_chance(random, 500),
 		.seed = (uint32_t)random_next(random)};
 	order_configure_consumer(&runtime->world->order, &runtime->consumer_config);
-	runtime->publisher_config = (struct publisher_config){.channel = runtime->channel,
-		.queue = TEXT(WORLD_QUEUE),
+	runtime->publisher_config = (struct publisher_config){.queue = TEXT(WORLD_QUEUE),
 		.dead_letter = TEXT(WORLD_DEAD),
 		.retry = plan_of(policy),
 		.seed = (uint32_t)random_next(random)};

@@ -21,7 +21,7 @@ static struct pool_runtime *free_place(struct supervisor *supervisor)
 
 static void add_to_publisher(struct pool_runtime *runtime, struct connection *connection)
 {
-	publisher_up(runtime->publisher, connection, runtime->world->now);
+	publisher_up(runtime->publisher, connection, runtime->channel, runtime->world->now);
 	tokens_publish_up(runtime, connection);
 }
 

@@ -430,6 +430,91 @@ START_TEST(a_replaced_pool_passes_its_token_on)
 }
 END_TEST
 
+/* ---------- few channels ---------- */
+
+static void allow_channels(int number)
+{
+	fixture_use_own_broker();
+	free(broker_eval(fixture.broker,
+		scratch_text("application:set_env(rabbit, channel_max, %d)", number)));
+}
+
+static char *other_queue(const char *name)
+{
+	return scratch_text("%s.%s", fixture.queue, name);
+}
+
+static char *other_pool(const char *name)
+{
+	return scratch_text("- {name: %s, queue: %s, command: [\"%s\"], workers: 1, declare: on}\n",
+		name, other_queue(name), fixture_built("workers/echo"));
+}
+
+static void reload_pools(struct proc *serve, const char *first, const char *second)
+{
+	fixture_write_pools(scratch_text("%s%s", first, second));
+	proc_signal(serve, SIGHUP);
+	proc_expect(serve, "configuration reloaded");
+}
+
+static void call_other(struct proc *serve, const char *name)
+{
+	proc_expect(serve, scratch_text("consuming queue \"%s\"", other_queue(name)));
+	message_free(client_call(fixture.client, other_queue(name),
+		&(struct letter){.body = "", .headers = {{"X-Status", "201"}}}));
+}
+
+/* The pool with the token has two channels of the publish connection, the next one has the third.
+ */
+START_TEST(a_pool_without_a_channel_publishes_on_that_of_a_pool_that_has_left)
+{
+	struct proc *active;
+	char *last = other_pool("last");
+
+	allow_channels(3);
+	active = start_active();
+	reload_pools(active, pools(""), other_pool("other"));
+	call_other(active, "other");
+	reload_pools(active, pools(""), scratch_text("%s%s", other_pool("other"), last));
+	reload_pools(active, pools(""), last);
+	call_other(active, "last");
+	ck_assert(proc_has_logged(active, "pool last: the broker allows 3 channels a connection"));
+	post("a", "a1", false);
+	proc_expect(active, "begins a1");
+	fixture_stop(active);
+}
+END_TEST
+
+/* Else none would serve the queue. */
+START_TEST(a_pool_whose_token_has_no_channel_replaces_none)
+{
+	struct proc *active;
+	char *text, *other;
+	int64_t deadline;
+
+	allow_channels(4);
+	other = other_pool("other");
+	client_delete(fixture.client, fixture.queue);
+	active = fixture_serve_pools(scratch_text("%s%s", pools(""), other));
+	proc_expect(active, "active: has the token");
+	text = pools("");
+	memcpy(strstr(text, "Key"), "key", 3);
+	reload_pools(active, text, other);
+	ck_assert(proc_has_logged(active, "which leaves none for its token"));
+	deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (!strstr(control_get("/v1/status", 200), "cannot become the active one"))
+		fixture_poll(deadline, 20, "the pool without a token is named");
+	post("a", "a1", false);
+	proc_expect(active, "begins a1");
+	ck_assert(!proc_has_logged(active, "draining"));
+	reload_pools(active, text, "");
+	proc_expect(active, "active: has the token");
+	post("a", "a2", false);
+	proc_expect(active, "begins a2");
+	fixture_stop(active);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("takeover", {a_killed_supervisor_is_replaced_after_the_delay, 1},
@@ -443,5 +528,7 @@ int main(void)
 		{a_reload_to_a_smaller_prefetch_keeps_the_window_while_anything_is_unacked, 1},
 		{a_reload_to_a_larger_prefetch_is_named_before_it_is_used, 1},
 		{a_reload_of_key_and_prefetch_passes_the_token_on, 1},
-		{a_consumer_without_a_token_is_named, 1}, {a_replaced_pool_passes_its_token_on, 1});
+		{a_consumer_without_a_token_is_named, 1}, {a_replaced_pool_passes_its_token_on, 1},
+		{a_pool_without_a_channel_publishes_on_that_of_a_pool_that_has_left, 1},
+		{a_pool_whose_token_has_no_channel_replaces_none, 1});
 }

@@ -177,7 +177,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	if (event->kind == AMQP_CLOSED)
 		end->close_code = event->code;
 	if (event->kind == AMQP_OPENED && end->publishes)
-		publisher_up(runtime->publisher, end->connection, runtime->now);
+		publisher_up(runtime->publisher, end->connection, CHANNEL, runtime->now);
 	else if (event->kind == AMQP_OPENED)
 		consumer_up(runtime->consumer, end->connection);
 	else if (event->channel == CHANNEL && end->publishes)
@@ -397,11 +397,8 @@ static void start(struct pool_runtime *runtime, uint8_t how)
 		.body_limit = BODY_LIMIT,
 		.keep_route = how & 4,
 		.seed = 1};
-	publisher_config = (struct publisher_config){.channel = CHANNEL,
-		.queue = TEXT("work"),
-		.dead_letter = TEXT("work.dead"),
-		.retry = plan,
-		.seed = 2};
+	publisher_config = (struct publisher_config){
+		.queue = TEXT("work"), .dead_letter = TEXT("work.dead"), .retry = plan, .seed = 2};
 	if (how & 0x80)
 		add_sessions(&config, &consumer_config);
 	starts_init(&runtime->starts, 1000 * SLOTS, 0);

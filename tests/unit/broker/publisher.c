@@ -139,7 +139,7 @@ static void on_log_line(void *ctx, enum log_level level, const char *text)
 }
 
 static const struct channel_log channel_log = {on_log_line, NULL};
-static struct publisher_config config = {.channel = 1, .queue = TEXT("work")};
+static struct publisher_config config = {.queue = TEXT("work")};
 static struct publisher *publisher;
 
 static void handle_event(enum amqp_event_kind kind)
@@ -151,7 +151,7 @@ static void handle_event(enum amqp_event_kind kind)
 
 static void connect(void)
 {
-	publisher_up(publisher, (struct connection *)calls, 0);
+	publisher_up(publisher, (struct connection *)calls, 1, 0);
 }
 
 static void set_up(void)
