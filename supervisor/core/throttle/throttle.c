@@ -117,8 +117,8 @@ static struct window *window_open(struct throttle *throttle, uint64_t key)
 static bool may_not_grow(const struct throttle *throttle, const struct window *window)
 {
 	const struct throttle_figures *figures = &throttle->figures;
-	return window->ring.size < figures->limit && throttle->by_key.count > figures->max_keys &&
-	       !throttle->grants;
+	return !throttle->grants && window->ring.size < figures->limit &&
+	       throttle->by_key.count > figures->max_keys;
 }
 
 uint64_t throttle_key(const struct throttle *throttle, struct text key)

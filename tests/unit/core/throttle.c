@@ -397,6 +397,22 @@ START_TEST(after_fewer_keys_a_higher_limit_holds_for_those_that_are_left)
 }
 END_TEST
 
+/* If there is no space for the key, any other one may have had its starts. */
+START_TEST(a_key_that_is_used_up_waits_for_a_period)
+{
+	struct throttle *throttle = with(3, 1000, 1);
+	start(throttle, "a", 100, 2);
+	throttle_end_turn(throttle, 700);
+	throttle_use_up(throttle, number_of(throttle, "a"), 500);
+	ck_assert_int_eq(ask(throttle, "a", 700), 1700);
+	throttle_use_up(throttle, number_of(throttle, "b"), 800);
+	ck_assert_int_eq(ask(throttle, "b", 800), 1700);
+	ck_assert_int_eq(ask(throttle, "b", 1700), 1800);
+	start(throttle, "b", 1800, 3);
+	throttle_free(throttle);
+}
+END_TEST
+
 /* What would not fit counts for any key. */
 START_TEST(after_fewer_keys_restored_starts_make_no_ring_larger)
 {
@@ -680,6 +696,7 @@ static Suite *throttle_suite(void)
 		fewer_keys_forget_those_with_empty_windows,
 		after_fewer_keys_a_higher_limit_holds_for_those_that_are_left,
 		after_fewer_keys_restored_starts_make_no_ring_larger,
+		a_key_that_is_used_up_waits_for_a_period,
 		a_throttle_that_was_restored_answers_as_the_one_before,
 		restored_keys_are_forgotten_in_the_order_of_their_starts,
 		what_finds_no_space_when_it_is_restored_may_be_of_any_key,
