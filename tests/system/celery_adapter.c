@@ -277,6 +277,35 @@ START_TEST(the_printed_configuration_serves)
 }
 END_TEST
 
+/* 4 is Celery's default, and 0 is no limit. */
+static const struct {
+	const char *more, *setting; /* empty: none */
+} multipliers[] = {
+	{"ORDERS_SETTINGS={\"worker_prefetch_multiplier\": 1}", "pipeline: 1\n"},
+	{"ORDERS_SETTINGS={\"worker_prefetch_multiplier\": 8}", "prefetch: 24\n"},
+	{"ORDERS_SETTINGS={\"worker_prefetch_multiplier\": 4}", ""},
+	{"ORDERS_SETTINGS={\"worker_prefetch_multiplier\": 0}", ""},
+};
+enum { MULTIPLIERS = sizeof multipliers / sizeof *multipliers };
+
+START_TEST(a_prefetch_multiplier_becomes_a_setting)
+{
+	const char *const argv[] = {"/usr/bin/python3", "-m", "wpool_celery", "--pool-config", "-A",
+		"orders", "-c", "3", NULL};
+	const char *const more[] = {multipliers[_i].more, NULL};
+	const char *setting = multipliers[_i].setting;
+	struct celery_side side = celery_side("wpool", "rpc://");
+	side.more = more;
+	struct proc *adapter = proc_start(fixture.folder, argv, celery_environment(&side));
+	ck_assert_int_eq(proc_wait(adapter), 0);
+	char *text = proc_stdout(adapter);
+	bool is_any = strstr(text, "pipeline:") || strstr(text, "prefetch:");
+	ck_assert_msg(strstr(text, setting) && is_any == (*setting != 0), "%s", text);
+	free(text);
+	celery_side_release(&side);
+}
+END_TEST
+
 /* The supervisor and the broker are killed while tasks wait for their time. */
 START_TEST(an_eta_survives_a_restart_of_everything)
 {
@@ -380,6 +409,8 @@ int main(void)
 		{a_task_that_always_dies_fails_in_the_end, 2}, {checks_of_one_script, CHECKS},
 		{what_cannot_be_is_refused_in_a_line, REFUSALS},
 		{lines_of_celery_have_their_level, 1}, {a_pool_that_lacks_settings_runs_nothing, 5},
-		{the_printed_configuration_serves, 1}, {an_eta_survives_a_restart_of_everything, 1},
-		{what_was_away_comes_back, DAMAGES}, {pieces_hold_alone, 1});
+		{the_printed_configuration_serves, 1},
+		{a_prefetch_multiplier_becomes_a_setting, MULTIPLIERS},
+		{an_eta_survives_a_restart_of_everything, 1}, {what_was_away_comes_back, DAMAGES},
+		{pieces_hold_alone, 1});
 }

@@ -33,7 +33,7 @@ def pool(app, queue, options, arguments):
     yield "env_pass", "all  # the application needs the broker's address, too"
     if queue.max_priority or "x-max-priority" in (queue.queue_arguments or {}) or option("prefetch_multiplier") == 1:
         yield "pipeline", 1
-    elif option("prefetch_multiplier") != 4 and isinstance(workers, int):
+    elif option("prefetch_multiplier") not in (0, 4) and isinstance(workers, int):
         yield "prefetch", workers * option("prefetch_multiplier")
     yield "limits", f"{{boot: 1min, hard: {f'{limit:.12g}s' if limit else '365d'}}}  # tasks and messages may have their own"
     yield "retry", "{attempts: 3, delay: [100ms], jitter: 0}  # of tasks whose process dies, with reject_on_worker_lost"
