@@ -447,7 +447,8 @@ void token_channel_on_publish_event(
 
 bool token_channel_waits(const struct token_channel *tokens)
 {
-	return tokens->state == CONSUMING && !tokens->is_unpublished;
+	return tokens->state == CONSUMING && confirm_channel_is_up(&tokens->publish) &&
+	       !tokens->is_unpublished;
 }
 
 void token_channel_leave(struct token_channel *tokens, mtime now)

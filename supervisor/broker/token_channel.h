@@ -51,7 +51,7 @@ void token_channel_publish_down(struct token_channel *);
  * malloc. */
 void token_channel_on_publish_event(struct token_channel *, const struct amqp_event *, mtime now);
 
-/* The token's queue is consumed, and the latest publish has not failed. */
+/* The token's queue is consumed and can be published to, and the latest publish has not failed. */
 bool token_channel_waits(const struct token_channel *);
 
 /* Pass the token on, and close both channels for good. The pool runs nothing keyed and its

@@ -305,8 +305,9 @@ static const struct {
 	[HEALTH_NO_WORKER] = {.append = append_no_worker},
 	[HEALTH_CRASH_LOOP] = {.append = append_crash_loop},
 	[HEALTH_NO_CONSUMER] = {.append = append_no_consumer},
-	[HEALTH_NO_TOKEN] = {.text = "cannot become the active one: the queue of its token is "
-				     "not consumed, or refuses the token; see the log"},
+	[HEALTH_NO_TOKEN] =
+		{.text = "cannot become the active one: the queue of its token is not consumed or refuses the "
+			 "token, or no channel is left to publish it; see the log"},
 	[HEALTH_NO_LEADER] = {.append = append_no_leader},
 	[HEALTH_SHARED] = {.append = append_shared},
 	[HEALTH_NO_ORDER] = {.append = append_no_order},

@@ -214,7 +214,6 @@ static void consume(void)
 	handle(AMQP_CHANNEL_OPENED);
 	handle(AMQP_QUEUE_DECLARED);
 	handle(AMQP_CONSUME_OK);
-	ck_assert(token_channel_waits(tokens));
 	expect("open3 declare3 qos3:2 consume3");
 }
 
@@ -334,6 +333,20 @@ END_TEST
 
 /* ---------- publishing ---------- */
 
+START_TEST(it_waits_while_it_consumes_and_can_publish)
+{
+	consume();
+	ck_assert(!token_channel_waits(tokens));
+	token_channel_publish_up(tokens, connection, 9);
+	ck_assert(!token_channel_waits(tokens));
+	handle_publish(AMQP_CHANNEL_OPENED, 0, false);
+	handle_publish(AMQP_CONFIRM_SELECTED, 0, false);
+	ck_assert(token_channel_waits(tokens));
+	token_channel_publish_down(tokens);
+	ck_assert(!token_channel_waits(tokens));
+}
+END_TEST
+
 START_TEST(a_confirm_of_an_earlier_publish_proves_nothing)
 {
 	consume();
@@ -434,6 +447,7 @@ static Suite *token_channel_suite(void)
 		a_missing_queue_that_may_not_be_declared_is_named,
 		a_cancelled_consumer_is_replaced_on_another_channel,
 		a_connection_without_a_channel_for_it_is_named,
+		it_waits_while_it_consumes_and_can_publish,
 		a_confirm_of_an_earlier_publish_proves_nothing,
 		a_refused_publish_is_sent_again_on_another_channel,
 		a_closed_publish_channel_is_opened_again,

@@ -40,9 +40,8 @@ static const struct {
 	{HEALTH_DEAD_LETTERS,
 		"1 message is in its dead-letter queue \"orders.dead\": wpool dead-letters "
 		"list --queue orders"},
-	{HEALTH_NO_TOKEN,
-		"cannot become the active one: the queue of its token is not consumed, or "
-		"refuses the token; see the log"},
+	{HEALTH_NO_TOKEN, "cannot become the active one: the queue of its token is not consumed or "
+			  "refuses the token, or no channel is left to publish it; see the log"},
 	{HEALTH_SHARED, "its queue \"orders\" has another consumer, which knows no token: another "
 			"program, a version of wpool before sessions, or a pool with "
 			"takeover_delay none (stop it)"},
