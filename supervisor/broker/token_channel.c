@@ -41,7 +41,7 @@ struct token_channel {
 	struct confirm_channel publish;
 	uint16_t publish_channel;
 	uint64_t number;     /* of the latest publish on this channel */
-	bool has_failed;     /* to publish: out of memory */
+	bool has_failed;     /* the latest one was not sent: out of memory */
 	bool is_unpublished; /* the latest publish failed, which is logged */
 	struct backoff publish_backoff;
 	mtime publish_retry_at; /* MTIME_NEVER: no wait */
@@ -365,19 +365,23 @@ void token_channel_publish_up(
 		open_publish(tokens);
 }
 
-void token_channel_publish_down(struct token_channel *tokens)
+static void lose_publish(struct token_channel *tokens, mtime retry_at)
 {
-	tokens->publishes_by = NULL;
-	tokens->publish_retry_at = MTIME_NEVER;
+	tokens->has_failed = false;
+	tokens->publish_retry_at = retry_at;
 	confirm_channel_down(&tokens->publish);
 	token_publisher_down(tokens->token);
 }
 
+void token_channel_publish_down(struct token_channel *tokens)
+{
+	tokens->publishes_by = NULL;
+	lose_publish(tokens, MTIME_NEVER);
+}
+
 static void reopen_publish(struct token_channel *tokens, mtime now)
 {
-	confirm_channel_down(&tokens->publish);
-	tokens->publish_retry_at = mtime_after(now, backoff_next(&tokens->publish_backoff));
-	token_publisher_down(tokens->token);
+	lose_publish(tokens, mtime_after(now, backoff_next(&tokens->publish_backoff)));
 }
 
 /* Once, until a publish is confirmed. */
@@ -404,14 +408,15 @@ static void on_publish_closed(
 static void give_up_publish(struct token_channel *tokens, const char *why, mtime now)
 {
 	log_unpublished(tokens, why);
-	tokens->has_failed = false;
 	channel_close(tokens->publishes_by, tokens->publish_channel);
 	reopen_publish(tokens, now);
 }
 
-/* Only the latest publish counts. */
+/* Only the latest publish counts. If that was not sent, no answer is its own. */
 static bool is_of_latest(const struct token_channel *tokens, const struct publish_answer *answer)
 {
+	if (tokens->has_failed)
+		return false;
 	return answer->number == tokens->number ||
 	       (answer->multiple && answer->number > tokens->number);
 }

@@ -12,6 +12,26 @@ const char amqp_true[] = "true"; /* a fake, too */
 static char calls[256], logged[1024];
 static bool is_closed;
 static uint16_t channel_max;
+static bool is_out_of_memory;
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_OWN_MALLOC 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_OWN_MALLOC 1
+#endif
+#endif
+
+#ifndef HAS_OWN_MALLOC
+#define HAS_OWN_MALLOC 0
+/* In front of glibc's: the manual's "Replacing malloc". */
+void *__libc_realloc(void *, size_t);
+
+void *realloc(void *old, size_t size)
+{
+	return is_out_of_memory ? NULL : __libc_realloc(old, size);
+}
+#endif
 
 static void record_call(const char *what, uint16_t channel, unsigned long long number)
 {
@@ -123,6 +143,12 @@ static void on_lost(void *io)
 	record_call("LOST", 0, 0);
 }
 
+static void on_handed_over(void *io)
+{
+	(void)io;
+	record_call("HANDED", 0, 0);
+}
+
 static void on_lease(void *io, mtime until)
 {
 	(void)io, (void)until;
@@ -135,7 +161,8 @@ static void on_window_named(void *io, uint32_t window)
 	record_call("NAMED", 0, window);
 }
 
-static const struct token_handler handler = {on_held, on_lost, on_lost, on_window_named, on_lease};
+static const struct token_handler handler = {
+	on_held, on_lost, on_handed_over, on_window_named, on_lease};
 static const struct token_channel_config config = {.channel = 3,
 	.queue = TEXT("work.token"),
 	.token = {TEXT("us"), 2000, 30 * MTIME_SECOND},
@@ -146,7 +173,7 @@ static struct connection *const connection = (struct connection *)calls;
 static void set_up(void)
 {
 	calls[0] = logged[0] = '\0';
-	is_closed = false;
+	is_closed = is_out_of_memory = false;
 	channel_max = 100;
 	tokens = token_channel_new(&config, &channel_log, &handler, NULL);
 	ck_assert_ptr_nonnull(tokens);
@@ -217,11 +244,16 @@ static void consume(void)
 	expect("open3 declare3 qos3:2 consume3");
 }
 
+static void open_publish(void)
+{
+	handle_publish(AMQP_CHANNEL_OPENED, 0, false);
+	handle_publish(AMQP_CONFIRM_SELECTED, 0, false);
+}
+
 static void publish(void)
 {
 	token_channel_publish_up(tokens, connection, 9);
-	handle_publish(AMQP_CHANNEL_OPENED, 0, false);
-	handle_publish(AMQP_CONFIRM_SELECTED, 0, false);
+	open_publish();
 	expect("open9 select9 publish9");
 }
 
@@ -339,8 +371,7 @@ START_TEST(it_waits_while_it_consumes_and_can_publish)
 	ck_assert(!token_channel_waits(tokens));
 	token_channel_publish_up(tokens, connection, 9);
 	ck_assert(!token_channel_waits(tokens));
-	handle_publish(AMQP_CHANNEL_OPENED, 0, false);
-	handle_publish(AMQP_CONFIRM_SELECTED, 0, false);
+	open_publish();
 	ck_assert(token_channel_waits(tokens));
 	token_channel_publish_down(tokens);
 	ck_assert(!token_channel_waits(tokens));
@@ -371,8 +402,7 @@ START_TEST(a_refused_publish_is_sent_again_on_another_channel)
 	ck_assert_ptr_nonnull(strstr(logged, "refused"));
 	ck_assert(!token_channel_waits(tokens)); /* it may stay so, for lack of a right */
 	token_channel_tick(tokens, token_channel_deadline(tokens));
-	handle_publish(AMQP_CHANNEL_OPENED, 0, false);
-	handle_publish(AMQP_CONFIRM_SELECTED, 0, false);
+	open_publish();
 	expect("open9 select9 publish9:8");
 	handle_publish(AMQP_CONFIRM, 1, true);
 	ck_assert(token_channel_waits(tokens));
@@ -399,6 +429,58 @@ START_TEST(a_closed_publish_channel_is_opened_again)
 	token_channel_publish_down(tokens);
 	token_channel_tick(tokens, 6 * MTIME_SECOND); /* no publish: it renews by a requeue */
 	expect("nack3:2");
+}
+END_TEST
+
+/* A publish of the holder is not confirmed yet, and for the next one, which is longer, the memory
+ * is missing. */
+static void fail_to_publish(void)
+{
+	static const char handover[4096];
+
+	become_holder();
+	token_name_window(token_channel_token(tokens), 3000, 0);
+	expect("publish9:1");
+	is_out_of_memory = true;
+	ck_assert(token_hand_over(
+		token_channel_token(tokens), text_of(handover, sizeof handover), 0));
+	is_out_of_memory = false;
+	expect("");
+}
+
+START_TEST(what_was_not_published_is_not_confirmed)
+{
+	fail_to_publish();
+	handle_publish(AMQP_CONFIRM, 3, true);
+	expect("");
+	token_channel_tick(tokens, token_channel_deadline(tokens));
+	expect("close9");
+	ck_assert_ptr_nonnull(strstr(logged, "out of memory"));
+	token_channel_tick(tokens, token_channel_deadline(tokens));
+	open_publish();
+	expect("open9 select9 publish9:1");
+	handle_publish(AMQP_CONFIRM, 1, true);
+	expect("HANDED0");
+}
+END_TEST
+
+/* Then the next channel is opened when it is time, and no lack of memory is logged. */
+START_TEST(a_channel_that_is_lost_ends_the_lack_of_memory)
+{
+	const struct amqp_event closed = {
+		.kind = AMQP_CHANNEL_CLOSED, .channel = 9, .code = 541, .text = TEXT("why")};
+
+	fail_to_publish();
+	if (_i > 0) {
+		token_channel_publish_down(tokens);
+		token_channel_publish_up(tokens, connection, 9);
+		open_publish();
+		expect("open9 select9 publish9:1");
+	}
+	token_channel_on_publish_event(tokens, &closed, 0);
+	token_channel_tick(tokens, token_channel_deadline(tokens));
+	expect("open9");
+	ck_assert_ptr_null(strstr(logged, "memory"));
 }
 END_TEST
 
@@ -458,6 +540,10 @@ static Suite *token_channel_suite(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(tcase, tests[i]);
+	if (!HAS_OWN_MALLOC) {
+		tcase_add_test(tcase, what_was_not_published_is_not_confirmed);
+		tcase_add_loop_test(tcase, a_channel_that_is_lost_ends_the_lack_of_memory, 0, 2);
+	}
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
