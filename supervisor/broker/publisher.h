@@ -41,12 +41,8 @@ bool publisher_is_publishing(const struct publisher *);
 /* Return the kind of loss of a connection on which `publishing` publishers had unconfirmed
  * publishes. by_error: the broker closed it with an error code, so a publish may be the cause. */
 enum outbox_loss publisher_loss(bool by_error, size_t publishing);
-/* Handle an event of its channel. The memory of a returned content is from
- * publisher_content_memory. */
+/* Handle an event of its channel. A returned content's memory is from malloc. */
 void publisher_on_event(struct publisher *, const struct amqp_event *, mtime now);
-/* Allocate a returned content. If the content is dropped, free *ret_owner with free(). NULL: out of
- * memory. */
-uint8_t *publisher_content_memory(size_t len, void **ret_owner);
 /* A right that it lacks to publish, or to declare a queue that its copies need; kind NULL: none, or
  * the broker has confirmed a publish since. Borrowed until the next event. */
 const struct channel_refusal *publisher_refusal(const struct publisher *);
