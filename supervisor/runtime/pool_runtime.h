@@ -80,8 +80,10 @@ void pool_runtime_set_frame_max(struct pool_runtime *, uint32_t frame_max);
 /* Give the pool a command. number: for COMMAND_SCALE, else 0. The result is logged. Return why
  * it was refused, a static text; NULL: it was accepted. */
 const char *pool_runtime_command(struct pool_runtime *, enum command, uint32_t number, mtime now);
-/* The same for COMMAND_SCALE: from min to max workers, as the pool needs; or as configured. */
+/* The same for COMMAND_SCALE: from min to max workers, as the pool needs. */
 const char *pool_runtime_scale(struct pool_runtime *, uint32_t min, uint32_t max, mtime now);
+/* The same with min and max as configured. */
+const char *pool_runtime_scale_as_configured(struct pool_runtime *, mtime now);
 /* Ask the worker that has the task with this id to give it up. */
 const char *pool_runtime_cancel(struct pool_runtime *, uint64_t task_id, mtime now);
 /* task_id 0: the only task that the worker in this slot works on. */
@@ -91,7 +93,6 @@ const char *pool_runtime_kill(
  * and ABORT. key: borrowed for the call. */
 const char *pool_runtime_session_command(struct pool_runtime *, enum session_verb,
 	enum session_queued queued, struct text key, mtime now);
-const char *pool_runtime_scale_as_configured(struct pool_runtime *, mtime now);
 /* End a turn of the loop: expired timers, dispatch, acks. throttle_now: throttles_now. */
 void pool_runtime_turn(struct pool_runtime *, mtime now, mtime throttle_now, uint64_t wall_s);
 /* After it: one write for each pipe. */
