@@ -43,10 +43,8 @@ struct publisher {
 	char made[RETRY_QUEUE_NAME_MAX + 1];
 	mtime make_after;   /* declare no queue before this */
 	mtime remake_after; /* do not declare the queue `made` again before this */
-	struct retry_queues retry_queues;
-	struct wait_queues wait_queues;
-	uint32_t waits_used; /* see publisher_take_wait_queues */
-	bool has_logged_no_right, has_logged_no_wait;
+	struct missing_queues missing_retry, missing_wait;
+	uint32_t waits_used;            /* see publisher_take_wait_queues */
 	struct channel_refusal refusal; /* the latest one */
 	uint64_t wall_s;
 	struct buf scratch; /* the properties of the parcel being published */
@@ -65,7 +63,6 @@ struct publisher *publisher_new(
 	publisher->config = config;
 	publisher->log = log;
 	publisher->retry_at = MTIME_NEVER;
-	retry_queues_init(&publisher->retry_queues, &config->retry);
 	buf_init(&publisher->scratch, SCRATCH_LIMIT);
 	backoff_init(&publisher->backoff, WAIT_FIRST, WAIT_LAST, config->seed);
 	channel_renewal_init(&publisher->channel_renewal, config->seed);
@@ -120,8 +117,8 @@ void publisher_up(
 	publisher->number = channel;
 	if (publisher->state == ENDED)
 		return;
-	retry_queues_forget(&publisher->retry_queues);
-	publisher->wait_queues = (struct wait_queues){0};
+	missing_queues_forget(&publisher->missing_retry);
+	missing_queues_forget(&publisher->missing_wait);
 	if (!publisher->keeps_apart) {
 		open_channel(publisher);
 		return;
@@ -149,29 +146,29 @@ static void on_making_refused(
 {
 	struct text name = text_from(publisher->made);
 	struct channel_refusal refusal = {.kind = NULL};
+	struct missing_queues *missing = NULL;
+	const char *then = NULL;
+	uint32_t bits = 0;
 	mtime delay;
-	bool is_retry = retry_queue_delay(publisher->config->queue, name, &delay);
-	bool is_wait = wait_queue_step(publisher->config->queue, name, &delay);
 
-	channel_refusal_set(&refusal, is_retry || is_wait ? REFUSED_DECLARE_RETRY : REFUSED_DECLARE,
-		name, event->code, event->text);
-	if (event->code == CODE_ACCESS_REFUSED && is_retry) {
-		channel_log_line(publisher->log,
-			publisher->has_logged_no_right ? LOG_DEBUG : LOG_WARN,
-			"%s; tasks wait in the pool's retry queue with the nearest delay (logged "
-			"once)",
-			refusal.text);
-		publisher->has_logged_no_right = true;
-		retry_queues_refuse(&publisher->retry_queues, delay, now);
-	} else if (event->code == CODE_ACCESS_REFUSED && is_wait) {
-		channel_log_line(publisher->log,
-			publisher->has_logged_no_wait ? LOG_DEBUG : LOG_WARN,
-			"%s; what is to begin later waits in a shorter wait queue of the pool, as "
-			"often as needed; if there is none, it stays unacked; `wpool declare`, "
-			"with a user who has the right, makes them all (logged once)",
-			refusal.text);
-		publisher->has_logged_no_wait = true;
-		wait_queues_refuse(&publisher->wait_queues, delay, now);
+	if (retry_queue_delay(publisher->config->queue, name, &delay)) {
+		missing = &publisher->missing_retry;
+		bits = retry_queues_bits(&publisher->config->retry, delay);
+		then = "tasks wait in the pool's retry queue with the nearest delay";
+	} else if (wait_queue_step(publisher->config->queue, name, &delay)) {
+		missing = &publisher->missing_wait;
+		bits = wait_queues_bit(delay);
+		then = "what is to begin later waits in a shorter wait queue of the pool, as often "
+		       "as needed; if there is none, it stays unacked; `wpool declare`, with a "
+		       "user who has the right, makes them all";
+	}
+	channel_refusal_set(&refusal, missing ? REFUSED_DECLARE_RETRY : REFUSED_DECLARE, name,
+		event->code, event->text);
+	if (event->code == CODE_ACCESS_REFUSED && missing) {
+		channel_log_line(publisher->log, missing->is_logged ? LOG_DEBUG : LOG_WARN,
+			"%s; %s (logged once)", refusal.text, then);
+		missing->has_no_right = missing->is_logged = true;
+		missing_queues_add(missing, bits, now);
 	} else {
 		publisher->make_after = mtime_after(now, WAIT_MAKING);
 		publisher->refusal = refusal;
@@ -247,12 +244,14 @@ static bool on_missing_retry_queue(
 	struct publisher *publisher, struct text name, mtime delay, bool must_wait, mtime now)
 {
 	const struct publisher_config *config = publisher->config;
+	struct missing_queues *missing = &publisher->missing_retry;
+	uint32_t bits = retry_queues_bits(&config->retry, delay);
 
-	if (!retry_queues_has(&publisher->retry_queues, delay))
+	if (bits == 0)
 		return false;
-	if (!retry_queues_may_make(&publisher->retry_queues)) {
-		retry_queues_miss(&publisher->retry_queues, delay, now);
-		return retry_queues_choose(&publisher->retry_queues, delay, must_wait) != delay;
+	if (missing->has_no_right) {
+		missing_queues_add(missing, bits, now);
+		return retry_queues_choose(&config->retry, missing, delay, must_wait) != delay;
 	}
 	if (may_make(publisher, name, now)) {
 		channel_log_line(publisher->log, LOG_INFO,
@@ -268,13 +267,15 @@ static bool on_missing_wait_queue(
 	struct publisher *publisher, struct text name, mtime step, mtime now)
 {
 	const struct publisher_config *config = publisher->config;
+	struct missing_queues *missing = &publisher->missing_wait;
+	uint32_t bit = wait_queues_bit(step);
 
-	if (!wait_queues_has(step))
+	if (bit == 0)
 		return false;
-	publisher->waits_used &= ~wait_queues_bit(step);
-	if (publisher->wait_queues.has_no_right) {
-		wait_queues_miss(&publisher->wait_queues, step, now);
-		return wait_queues_choose(&publisher->wait_queues, step) != step;
+	publisher->waits_used &= ~bit;
+	if (missing->has_no_right) {
+		missing_queues_add(missing, bit, now);
+		return wait_queues_choose(missing, step) != step;
 	}
 	if (may_make(publisher, name, now)) {
 		channel_log_line(publisher->log, LOG_INFO,
@@ -366,9 +367,10 @@ struct wait_texts {
 static void set_retry_queue(struct publisher *publisher, const struct parcel *parcel,
 	struct wait_texts *texts, struct copy_options *options)
 {
+	const struct retry_plan *plan = &publisher->config->retry;
 	mtime delay = retry_queues_choose(
-		&publisher->retry_queues, parcel->delay, parcel->kind == PARCEL_POSTPONE);
-	mtime jitter_ms = topology_jitter(delay, publisher->config->retry.jitter) / MTIME_MS;
+		plan, &publisher->missing_retry, parcel->delay, parcel->kind == PARCEL_POSTPONE);
+	mtime jitter_ms = topology_jitter(delay, plan->jitter) / MTIME_MS;
 
 	if (delay == 0)
 		return;
@@ -381,7 +383,7 @@ static void set_retry_queue(struct publisher *publisher, const struct parcel *pa
 static void set_wait_queue(struct publisher *publisher, const struct parcel *parcel,
 	struct wait_texts *texts, struct copy_options *options)
 {
-	mtime step = wait_queues_choose(&publisher->wait_queues, parcel->delay);
+	mtime step = wait_queues_choose(&publisher->missing_wait, parcel->delay);
 
 	publisher->waits_used |= wait_queues_bit(step);
 	options->expiration = text_decimal((uint64_t)(step / MTIME_MS), texts->expiration);
@@ -448,8 +450,8 @@ static void give_up(struct publisher *publisher, mtime now)
 
 void publisher_tick(struct publisher *publisher, mtime now)
 {
-	retry_queues_tick(&publisher->retry_queues, now);
-	wait_queues_tick(&publisher->wait_queues, now);
+	missing_queues_tick(&publisher->missing_retry, now);
+	missing_queues_tick(&publisher->missing_wait, now);
 	if (now < publisher_deadline(publisher))
 		return;
 	if (confirm_channel_is_up(&publisher->channel))
@@ -472,7 +474,7 @@ enum outbox_loss publisher_loss(bool by_error, size_t publishing)
 
 void publisher_replan(struct publisher *publisher)
 {
-	retry_queues_forget(&publisher->retry_queues);
+	missing_queues_forget(&publisher->missing_retry);
 }
 
 void publisher_close(struct publisher *publisher)

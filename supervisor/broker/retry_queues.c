@@ -2,62 +2,46 @@
 
 #define CHECK_WAIT MTIME_MINUTE
 
-_Static_assert(RETRY_DELAYS_MAX <= 16, "with the ladder, a bit each in waits.missing");
+_Static_assert(RETRY_DELAYS_MAX <= 16, "with the ladder, a bit each in missing_queues.bits");
 
-void retry_queues_init(struct retry_queues *retry_queues, const struct retry_plan *plan)
+void missing_queues_add(struct missing_queues *missing, uint32_t bits, mtime now)
 {
-	*retry_queues = (struct retry_queues){.plan = plan};
+	if (missing->bits == 0)
+		missing->check_after = mtime_after(now, CHECK_WAIT);
+	missing->bits |= bits;
 }
 
-void retry_queues_forget(struct retry_queues *retry_queues)
+void missing_queues_forget(struct missing_queues *missing)
 {
-	retry_queues->has_no_right = false;
-	retry_queues->missing = 0;
+	*missing = (struct missing_queues){.is_logged = missing->is_logged};
 }
 
-static size_t count_of(const struct retry_queues *retry_queues)
+void missing_queues_tick(struct missing_queues *missing, mtime now)
 {
-	return retry_queues->plan->count + retry_ladder_count;
+	if (missing->bits && now >= missing->check_after)
+		missing->bits = 0;
 }
 
-static mtime delay_at(const struct retry_queues *retry_queues, size_t i)
+/* ---------- retry queues ---------- */
+
+static size_t count_of(const struct retry_plan *plan)
 {
-	return i < retry_queues->plan->count ? retry_queues->plan->delays[i]
-					     : retry_ladder[i - retry_queues->plan->count];
+	return plan->count + retry_ladder_count;
 }
 
-/* A delay may be both in the plan and on the ladder. */
-static uint32_t bits_of(const struct retry_queues *retry_queues, mtime delay)
+static mtime delay_at(const struct retry_plan *plan, size_t i)
+{
+	return i < plan->count ? plan->delays[i] : retry_ladder[i - plan->count];
+}
+
+uint32_t retry_queues_bits(const struct retry_plan *plan, mtime delay)
 {
 	uint32_t bits = 0;
 
-	for (size_t i = 0; i < count_of(retry_queues); i++)
-		if (delay_at(retry_queues, i) == delay)
+	for (size_t i = 0; i < count_of(plan); i++)
+		if (delay_at(plan, i) == delay)
 			bits |= UINT32_C(1) << i;
 	return bits;
-}
-
-bool retry_queues_has(const struct retry_queues *retry_queues, mtime delay)
-{
-	return bits_of(retry_queues, delay) != 0;
-}
-
-bool retry_queues_may_make(const struct retry_queues *retry_queues)
-{
-	return !retry_queues->has_no_right;
-}
-
-void retry_queues_refuse(struct retry_queues *retry_queues, mtime delay, mtime now)
-{
-	retry_queues->has_no_right = true;
-	retry_queues_miss(retry_queues, delay, now);
-}
-
-void retry_queues_miss(struct retry_queues *retry_queues, mtime delay, mtime now)
-{
-	if (retry_queues->missing == 0)
-		retry_queues->check_after = mtime_after(now, CHECK_WAIT);
-	retry_queues->missing |= bits_of(retry_queues, delay);
 }
 
 static bool is_nearer(mtime candidate, mtime best, mtime wanted)
@@ -69,26 +53,20 @@ static bool is_nearer(mtime candidate, mtime best, mtime wanted)
 	return candidate > wanted ? candidate < best : candidate > best;
 }
 
-mtime retry_queues_choose(const struct retry_queues *retry_queues, mtime delay, bool must_wait)
+mtime retry_queues_choose(const struct retry_plan *plan, const struct missing_queues *missing,
+	mtime delay, bool must_wait)
 {
 	mtime best = 0;
 
-	if (delay == 0 || !(bits_of(retry_queues, delay) & retry_queues->missing))
+	if (delay == 0 || !(retry_queues_bits(plan, delay) & missing->bits))
 		return delay;
-	for (size_t i = 0; i < count_of(retry_queues); i++) {
-		mtime candidate = delay_at(retry_queues, i);
-		if (!(retry_queues->missing & UINT32_C(1) << i) &&
-			is_nearer(candidate, best, delay))
+	for (size_t i = 0; i < count_of(plan); i++) {
+		mtime candidate = delay_at(plan, i);
+		if (!(missing->bits & UINT32_C(1) << i) && is_nearer(candidate, best, delay))
 			best = candidate;
 	}
-	bool is_held = must_wait || retry_queues->plan->count > 0;
+	bool is_held = must_wait || plan->count > 0;
 	return best > 0 || !is_held ? best : delay;
-}
-
-void retry_queues_tick(struct retry_queues *retry_queues, mtime now)
-{
-	if (retry_queues->missing && now >= retry_queues->check_after)
-		retry_queues->missing = 0;
 }
 
 /* ---------- wait queues ---------- */
@@ -103,39 +81,17 @@ static size_t place_of(mtime step)
 	return i;
 }
 
-bool wait_queues_has(mtime step)
-{
-	return place_of(step) < wait_step_count;
-}
-
 uint32_t wait_queues_bit(mtime step)
 {
-	return UINT32_C(1) << place_of(step);
+	size_t place = place_of(step);
+
+	return place < wait_step_count ? UINT32_C(1) << place : 0;
 }
 
-void wait_queues_refuse(struct wait_queues *wait_queues, mtime step, mtime now)
-{
-	wait_queues->has_no_right = true;
-	wait_queues_miss(wait_queues, step, now);
-}
-
-void wait_queues_miss(struct wait_queues *wait_queues, mtime step, mtime now)
-{
-	if (wait_queues->missing == 0)
-		wait_queues->check_after = mtime_after(now, CHECK_WAIT);
-	wait_queues->missing |= wait_queues_bit(step);
-}
-
-mtime wait_queues_choose(const struct wait_queues *wait_queues, mtime step)
+mtime wait_queues_choose(const struct missing_queues *missing, mtime step)
 {
 	for (size_t i = place_of(step) + 1; i-- > 0;)
-		if (!(wait_queues->missing & UINT32_C(1) << i))
+		if (!(missing->bits & UINT32_C(1) << i))
 			return wait_steps[i];
 	return step;
-}
-
-void wait_queues_tick(struct wait_queues *wait_queues, mtime now)
-{
-	if (wait_queues->missing && now >= wait_queues->check_after)
-		wait_queues->missing = 0;
 }

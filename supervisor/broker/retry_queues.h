@@ -7,46 +7,33 @@
 
 #include "broker/topology.h"
 
-struct retry_queues {
-	const struct retry_plan *plan; /* borrowed */
-	bool has_no_right;             /* the broker refused a declaration on this connection */
-	uint32_t missing;              /* bits: the delays of the plan, then those of the ladder */
-	mtime check_after;             /* if missing is not 0: when missing queues are used again */
+/* The retry queues, or the wait queues, that do not exist. All zero: none is known. */
+struct missing_queues {
+	uint32_t bits;     /* retry_queues_bits, wait_queues_bit */
+	mtime check_after; /* if there are bits: when the queues are used again */
+	bool has_no_right; /* the broker refused a declaration on this connection */
+	bool is_logged;    /* that it did, on any connection */
 };
 
-void retry_queues_init(struct retry_queues *, const struct retry_plan *);
-/* A new connection: forget everything. */
-void retry_queues_forget(struct retry_queues *);
-/* True: a delay of the plan or of the ladder, so it has a retry queue. */
-bool retry_queues_has(const struct retry_queues *, mtime delay) MUST_CHECK;
-bool retry_queues_may_make(const struct retry_queues *) MUST_CHECK;
-/* The broker refused to declare the queue of this delay. */
-void retry_queues_refuse(struct retry_queues *, mtime delay, mtime now);
-/* The queue of this delay does not exist. */
-void retry_queues_miss(struct retry_queues *, mtime delay, mtime now);
+/* The queues of these bits do not exist. */
+void missing_queues_add(struct missing_queues *, uint32_t bits, mtime now);
+/* A new connection: forget everything but what is logged. */
+void missing_queues_forget(struct missing_queues *);
+void missing_queues_tick(struct missing_queues *, mtime now);
+
+/* The bits of a delay: one of the plan, of the ladder, or of both. 0: it has no retry queue. */
+uint32_t retry_queues_bits(const struct retry_plan *, mtime delay) MUST_CHECK;
 /* Return the delay of the queue to use for a copy with this delay (0: none, retried at once). If
  * all are missing, it is 0 if none is configured and the copy may be retried at once (not
  * must_wait), else the delay itself: the copy is returned, and published again later. */
-mtime retry_queues_choose(const struct retry_queues *, mtime delay, bool must_wait) MUST_CHECK;
-void retry_queues_tick(struct retry_queues *, mtime now);
+mtime retry_queues_choose(const struct retry_plan *, const struct missing_queues *, mtime delay,
+	bool must_wait) MUST_CHECK;
 
-/* The same for wait queues. In place of a missing one the next shorter one that exists is used: its
- * copy is not late, and waits again. All zero on a new connection. */
-struct wait_queues {
-	bool has_no_right;
-	uint32_t missing; /* bits: the steps of wait_steps */
-	mtime check_after;
-};
-
-/* True: it is a step of wait_steps. */
-bool wait_queues_has(mtime step) MUST_CHECK;
-/* Its bit in masks of such steps. */
-uint32_t wait_queues_bit(mtime step);
-void wait_queues_refuse(struct wait_queues *, mtime step, mtime now);
-void wait_queues_miss(struct wait_queues *, mtime step, mtime now);
-/* Return the step of the queue to use. If it and all shorter ones are missing, it is the step
+/* The bit of a step of wait_steps; 0: it is none. */
+uint32_t wait_queues_bit(mtime step) MUST_CHECK;
+/* Return the step of the queue to use: in place of a missing one the next shorter one that exists,
+ * whose copy is not late, and waits again. If it and all shorter ones are missing, it is the step
  * itself: the copy is returned, and published again later. */
-mtime wait_queues_choose(const struct wait_queues *, mtime step) MUST_CHECK;
-void wait_queues_tick(struct wait_queues *, mtime now);
+mtime wait_queues_choose(const struct missing_queues *, mtime step) MUST_CHECK;
 
 #endif

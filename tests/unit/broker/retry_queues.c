@@ -8,6 +8,12 @@
 static const struct retry_plan plan = {.delays = {300 * MS, 3 * S, 60 * S}, .count = 3};
 static const struct retry_plan no_plan = {.count = 0};
 
+static void miss_retry(
+	struct missing_queues *missing, const struct retry_plan *of, mtime delay, mtime now)
+{
+	missing_queues_add(missing, retry_queues_bits(of, delay), now);
+}
+
 START_TEST(nearest_existing_queue_is_chosen)
 {
 	static const struct {
@@ -24,11 +30,10 @@ START_TEST(nearest_existing_queue_is_chosen)
 		{0, {2 * S}, 0},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct retry_queues retry_queues;
-		retry_queues_init(&retry_queues, &plan);
+		struct missing_queues missing = {0};
 		for (size_t m = 0; m < 4 && cases[i].missing[m]; m++)
-			retry_queues_miss(&retry_queues, cases[i].missing[m], 0);
-		ck_assert_int_eq(retry_queues_choose(&retry_queues, cases[i].wanted, i % 2),
+			miss_retry(&missing, &plan, cases[i].missing[m], 0);
+		ck_assert_int_eq(retry_queues_choose(&plan, &missing, cases[i].wanted, i % 2),
 			cases[i].expected);
 	}
 }
@@ -43,15 +48,15 @@ START_TEST(each_queue_is_tried_once_if_all_are_missing)
 	} cases[] = {{&plan, false, 2 * S}, {&no_plan, false, 0}, {&plan, true, 2 * S},
 		{&no_plan, true, 2 * S}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct retry_queues retry_queues;
+		struct missing_queues missing = {0};
 		bool has_plan = cases[i].plan->count > 0;
-		retry_queues_init(&retry_queues, cases[i].plan);
 		mtime at = 2 * S, last;
 		size_t tried = 0;
 		do {
 			last = at;
-			retry_queues_miss(&retry_queues, at, 0);
-			at = retry_queues_choose(&retry_queues, 2 * S, cases[i].must_wait);
+			miss_retry(&missing, cases[i].plan, at, 0);
+			at = retry_queues_choose(
+				cases[i].plan, &missing, 2 * S, cases[i].must_wait);
 			tried++;
 		} while (at != 2 * S && at != 0 && tried < 100);
 		ck_assert_int_eq(last, has_plan ? 300 * MS : 1 * S);
@@ -63,46 +68,43 @@ END_TEST
 
 START_TEST(missing_queues_are_tried_again_after_a_minute)
 {
-	struct retry_queues retry_queues;
-	retry_queues_init(&retry_queues, &plan);
-	ck_assert(retry_queues_has(&retry_queues, 300 * MS) &&
-		  retry_queues_has(&retry_queues, 3600 * S));
-	ck_assert(!retry_queues_has(&retry_queues, 4 * S));
-	ck_assert(retry_queues_may_make(&retry_queues));
-	retry_queues_refuse(&retry_queues, 2 * S, 10 * S);
-	retry_queues_miss(&retry_queues, 5 * S, 30 * S);
-	ck_assert(!retry_queues_may_make(&retry_queues));
-	retry_queues_tick(&retry_queues, 70 * S - 1);
-	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S, false), 3 * S);
-	retry_queues_tick(&retry_queues, 70 * S);
-	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S, false), 2 * S);
-	ck_assert(!retry_queues_may_make(&retry_queues)); /* for this connection */
-	retry_queues_forget(&retry_queues);
-	ck_assert(retry_queues_may_make(&retry_queues));
+	struct missing_queues missing = {.has_no_right = true, .is_logged = true};
+	ck_assert(retry_queues_bits(&plan, 300 * MS) && retry_queues_bits(&plan, 3600 * S));
+	ck_assert_uint_eq(retry_queues_bits(&plan, 4 * S), 0);
+	miss_retry(&missing, &plan, 2 * S, 10 * S);
+	miss_retry(&missing, &plan, 5 * S, 30 * S);
+	missing_queues_tick(&missing, 70 * S - 1);
+	ck_assert_int_eq(retry_queues_choose(&plan, &missing, 2 * S, false), 3 * S);
+	missing_queues_tick(&missing, 70 * S);
+	ck_assert_int_eq(retry_queues_choose(&plan, &missing, 2 * S, false), 2 * S);
+	ck_assert(missing.has_no_right); /* for this connection */
+	miss_retry(&missing, &plan, 2 * S, 80 * S);
+	missing_queues_forget(&missing);
+	ck_assert(!missing.has_no_right && missing.is_logged);
+	ck_assert_int_eq(retry_queues_choose(&plan, &missing, 2 * S, false), 2 * S);
 }
 END_TEST
 
 /* A shorter one is never late: what comes back waits again. */
 START_TEST(the_next_shorter_wait_queue_takes_the_place_of_a_missing_one)
 {
-	struct wait_queues wait_queues = {0};
-	ck_assert(wait_queues_has(10 * MS) && wait_queues_has(30 * 24 * 3600 * S));
-	ck_assert(!wait_queues_has(20 * MS) && !wait_queues_has(0));
-	ck_assert_int_eq(wait_queues_choose(&wait_queues, 3 * S), 3 * S);
-	wait_queues_refuse(&wait_queues, 3 * S, 10 * S);
-	wait_queues_miss(&wait_queues, 1 * S, 20 * S);
-	ck_assert_int_eq(wait_queues_choose(&wait_queues, 3 * S), 300 * MS);
-	ck_assert_int_eq(wait_queues_choose(&wait_queues, 10 * S), 10 * S);
-	wait_queues_miss(&wait_queues, 300 * MS, 20 * S);
-	wait_queues_miss(&wait_queues, 100 * MS, 20 * S);
-	wait_queues_miss(&wait_queues, 30 * MS, 20 * S);
-	wait_queues_miss(&wait_queues, 10 * MS, 20 * S);
-	ck_assert_int_eq(wait_queues_choose(&wait_queues, 3 * S), 3 * S); /* it is returned */
-	wait_queues_tick(&wait_queues, 70 * S - 1);
-	ck_assert(wait_queues.missing != 0);
-	wait_queues_tick(&wait_queues, 70 * S);
-	ck_assert_int_eq(wait_queues_choose(&wait_queues, 1 * S), 1 * S);
-	ck_assert(wait_queues.has_no_right);
+	struct missing_queues missing = {0};
+	ck_assert(wait_queues_bit(10 * MS) && wait_queues_bit(30 * 24 * 3600 * S));
+	ck_assert_uint_eq(wait_queues_bit(20 * MS) | wait_queues_bit(0), 0);
+	ck_assert_int_eq(wait_queues_choose(&missing, 3 * S), 3 * S);
+	missing_queues_add(&missing, wait_queues_bit(3 * S), 10 * S);
+	missing_queues_add(&missing, wait_queues_bit(1 * S), 20 * S);
+	ck_assert_int_eq(wait_queues_choose(&missing, 3 * S), 300 * MS);
+	ck_assert_int_eq(wait_queues_choose(&missing, 10 * S), 10 * S);
+	missing_queues_add(&missing, wait_queues_bit(300 * MS), 20 * S);
+	missing_queues_add(&missing, wait_queues_bit(100 * MS), 20 * S);
+	missing_queues_add(&missing, wait_queues_bit(30 * MS), 20 * S);
+	missing_queues_add(&missing, wait_queues_bit(10 * MS), 20 * S);
+	ck_assert_int_eq(wait_queues_choose(&missing, 3 * S), 3 * S); /* it is returned */
+	missing_queues_tick(&missing, 70 * S - 1);
+	ck_assert_uint_ne(missing.bits, 0);
+	missing_queues_tick(&missing, 70 * S);
+	ck_assert_int_eq(wait_queues_choose(&missing, 1 * S), 1 * S);
 }
 END_TEST
 
