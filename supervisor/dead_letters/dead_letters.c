@@ -35,6 +35,7 @@ static const char help[] =
 	"  --match HEADER=VALUE   only those where a header (such as x-wpool-reason) has this text;\n"
 	"                         message_id and correlation_id count as headers; may be\n"
 	"                         repeated: all must match\n"
+	"  --column HEADER        list: a column with this header of the messages, too\n"
 	"  --fingerprint HEX      only the message that list --json shows with this fingerprint\n"
 	"  --limit N              at most N that match, oldest first\n"
 	"  --skip N               list, show: leave out the first N that match\n"
@@ -67,6 +68,7 @@ enum flag {
 	QUEUE,
 	DEAD_LETTERS,
 	MATCH,
+	COLUMN,
 	FINGERPRINT,
 	LIMIT,
 	SKIP,
@@ -84,6 +86,7 @@ static const struct option options[] = {
 	{"queue", required_argument, NULL, QUEUE},
 	{"dead-letters", required_argument, NULL, DEAD_LETTERS},
 	{"match", required_argument, NULL, MATCH},
+	{"column", required_argument, NULL, COLUMN},
 	{"fingerprint", required_argument, NULL, FINGERPRINT},
 	{"limit", required_argument, NULL, LIMIT},
 	{"skip", required_argument, NULL, SKIP},
@@ -159,6 +162,9 @@ static int handle_option(struct command *c, int option)
 	case MATCH:
 		problem = matches_add(&c->what.matches, optarg);
 		return problem ? cli_bad_value(COMMAND, "--match", optarg, problem) : -1;
+	case COLUMN:
+		c->what.column = optarg;
+		return -1;
 	case LIMIT:
 		return read_count("--limit", 1, &c->what.limit);
 	case SKIP:
@@ -248,6 +254,8 @@ static int check_options(const struct command *c)
 	if (c->what.skip > 0 && c->verb->run != dead_letters_list &&
 		c->verb->run != dead_letters_show)
 		return cli_problem(COMMAND, "--skip goes with list and show");
+	if (c->what.column && (c->verb->run != dead_letters_list || c->what.json))
+		return cli_problem(COMMAND, "--column goes with list, without --json");
 	if (c->what.yes && !is_replay && c->verb->run != dead_letters_drop)
 		return cli_problem(COMMAND, "--yes goes with replay and drop");
 	if (c->verb->run == dead_letters_drop && !c->what.yes && !console_can_ask())

@@ -15,6 +15,7 @@ struct dead_letters {
 	struct text queue;  /* where the dead letters are */
 	bool is_foreign;    /* the name was given, so wpool may not have declared the queue */
 	struct matches matches;
+	const char *column;           /* list: a header that is shown, too; or NULL */
 	uint64_t skip;                /* list, show: messages that match and are left out first */
 	uint64_t limit;               /* maximum of messages that match; UINT64_MAX: all */
 	struct replay_request replay; /* its queue is the pool's, also for the other verbs */

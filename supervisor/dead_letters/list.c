@@ -16,6 +16,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sysexits.h>
 
 static const struct text_table_column columns[] = {
@@ -29,6 +30,8 @@ static const struct text_table_column columns[] = {
 	{.title = "CORRELATION ID"},
 	{.title = "BYTES", .is_right = true, .is_whole = true},
 };
+
+#define COLUMNS (sizeof columns / sizeof *columns)
 
 struct listing {
 	const struct dead_letters *what;
@@ -90,6 +93,10 @@ static void add_row(struct listing *l, const struct dead_letter *letter)
 	text_table_add(&l->table, letter->properties.value[PROPERTY_MESSAGE_ID]);
 	text_table_add(&l->table, letter->properties.value[PROPERTY_CORRELATION_ID]);
 	text_table_add(&l->table, text_from(cli_number(letter->body.len, number)));
+	if (l->what->column) {
+		(void)dead_letter_header(letter, text_from(l->what->column), &l->one);
+		add_cell(l);
+	}
 	l->shown++;
 }
 
@@ -161,7 +168,9 @@ static int print_listing(struct listing *l, int exit_code)
 static int listing_run(const struct dead_letters *what, bool with_body)
 {
 	struct listing l = {.what = what, .with_body = with_body};
-	text_table_init(&l.table, columns, sizeof columns / sizeof *columns);
+	struct text_table_column all[COLUMNS + 1] = {[COLUMNS] = {.title = what->column}};
+	memcpy(all, columns, sizeof columns);
+	text_table_init(&l.table, all, what->column ? COLUMNS + 1 : COLUMNS);
 	buf_init(&l.out, SIZE_MAX);
 	buf_init(&l.one, SIZE_MAX);
 	int exit_code = reader_run(&l.reader, what, &handler, &l);

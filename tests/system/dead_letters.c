@@ -149,6 +149,9 @@ START_TEST(list_and_show_print_messages)
 	command_expect_text(strdup(lines), "MESSAGE ID  CORRELATION ID  BYTES");
 	command_expect_text(strdup(lines), "crashed         3  ");
 	command_expect_text(lines, "\n\n4 of 4 messages in ");
+	lines = RUN_VERB("list", 0, "--column", "mine");
+	command_expect_text(strdup(lines), "BYTES  mine\n");
+	command_expect_text(lines, "1  kept\n");
 	lines = RUN_VERB("show", 0, "--match", "message_id=3");
 	command_expect_text(strdup(lines), "message 4 (message_id 3)\n");
 	command_expect_text(strdup(lines), "    mine (string): kept\n");
@@ -562,6 +565,8 @@ START_TEST(usage_errors_are_named)
 		{"list", {"--broker", "http://u:secret@x/"}, 64, "amqp"},
 		{"list", {"show"}, 64, "unexpected \"show\""},
 		{"list", {"--skip", "-1"}, 64, "--skip '-1'"},
+		{"show", {"--column", "x"}, 64, "--column goes with list"},
+		{"list", {"--column", "x", "--json"}, 64, "without --json"},
 		{"drop", {"--yes", "--skip", "1"}, 64, "--skip goes with list and show"},
 		{"list", {"--fingerprint", "12"}, 64, "--fingerprint '12'"},
 		{"list", {"--broker", "-"}, 64, "standard input has no line with an address"},
@@ -759,7 +764,7 @@ int main(void)
 		{replay_stops_when_connection_is_lost, 1},
 		{message_without_target_goes_where_it_is_sent, 1},
 		{large_and_empty_bodies_survive, 1}, {all_header_types_survive, 1},
-		{usage_errors_are_named, 17}, {queue_of_single_active_consumer_is_left, 1},
+		{usage_errors_are_named, 19}, {queue_of_single_active_consumer_is_left, 1},
 		{interrupted_replay_waits_for_confirms, 1},
 		{uncertain_counts_are_reported_as_such, 1}, {terminal_escapes_are_neutralised, 1},
 		{message_dead_lettered_by_policy_is_replayed, 1},
