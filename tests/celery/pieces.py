@@ -4,6 +4,7 @@ import os
 import signal
 import tempfile
 import threading
+import time
 
 import msgpack
 from celery import Celery, signals
@@ -131,6 +132,22 @@ def any_hard_limit_can_be_set():
         request = Request(message(attempts=1), (limit, None), acks_late=True)
         request.begin(a_pool(), lambda *args: (0, "result", 1.0))
         assert len(request.came) == 1, limit
+
+
+def a_fresh_loss_is_left_to_the_next_process_in_its_place():
+    made, packed, now = a_pool(), msgpack.packb({"3": {}}), time.monotonic()
+    for began, supervisor, count in ((now, os.getppid(), 0), (now - records.FRESH, os.getppid(), 1), (now + 99, os.getppid(), 1), (now, 1 << 30, 1)):
+        with open(f"{made.records}-task-other-0", "wb") as file:
+            file.write(records.HEAD.pack(len(packed), 0, began, supervisor, 4711, 0).ljust(records.START, b"\0") + packed)
+        found = []
+        made.journal.record_losses(lambda *loss: found.append(loss))
+        assert found == [({"3": {}}, 0, 4711, b"")] * count, (began - now, supervisor, found)
+
+
+def an_end_is_told_in_celerys_words():
+    for how, words in (("signal 9", "signal 9 (SIGKILL)"), ("exit status 3", "exitcode 3"), ("an unknown status: 999; signal 15", "signal 15 (SIGTERM)"),
+                       ("", "killed, or exited"), ("['x']", "killed, or exited")):
+        assert pool.in_celerys_words(how) == words, how
 
 
 for test in [value for value in list(globals().values()) if getattr(value, "__module__", None) == __name__

@@ -109,8 +109,7 @@ def main(arguments=None):
         refuse("not --detach, but systemd or a container")
     if os.environ.get("WPOOL_CONCURRENCY", "1") != "1":
         refuse("the pool's `concurrency` is for asyncio; give it more `workers`")
-    lacking = [setting for setting in NEEDED if setting not in os.environ.get("WPOOL_TASK", setting)]
-    if lacking:
+    if lacking := [setting for setting in NEEDED if setting not in os.environ.get("WPOOL_TASK", setting)]:
         refuse(f"Celery's messages need `{'`, `'.join(lacking)}` in the pool; add that, and reload wpool")
     sys.path.insert(0, os.getcwd())
     given = [f"--{name.replace('_', '-')}={value}" for name, value in of_celery.items()]
