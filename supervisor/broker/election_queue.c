@@ -11,14 +11,21 @@ void election_queue_init(struct election_queue *queue, uint32_t seed)
 	queue->connection = NULL;
 	queue->is_passive = false;
 	queue->logged_code = 0;
-	queue->retry_at = MTIME_NEVER;
+	election_queue_rest(queue);
 	backoff_init(&queue->backoff, WAIT_FIRST, WAIT_LAST, seed);
 }
 
 void election_queue_open(struct election_queue *queue)
 {
+	queue->step = ELECTION_OPENS;
 	queue->retry_at = MTIME_NEVER;
 	channel_open(queue->connection, queue->channel);
+}
+
+void election_queue_rest(struct election_queue *queue)
+{
+	queue->step = ELECTION_RESTS;
+	queue->retry_at = MTIME_NEVER;
 }
 
 void election_queue_declare_on(struct connection *connection, uint16_t channel, struct text name,
@@ -38,15 +45,18 @@ void election_queue_declare_on(struct connection *connection, uint16_t channel, 
 			.argument_count = sizeof arguments / sizeof *arguments});
 }
 
-void election_queue_declare(const struct election_queue *queue)
+void election_queue_declare(struct election_queue *queue)
 {
+	queue->step = ELECTION_DECLARES;
 	election_queue_declare_on(
 		queue->connection, queue->channel, queue->name, &queue->own, queue->is_passive);
 }
 
-void election_queue_wait(struct election_queue *queue, mtime now)
+static enum election_news lose(struct election_queue *queue, mtime now)
 {
+	queue->step = ELECTION_RESTS;
 	queue->retry_at = mtime_after(now, backoff_next(&queue->backoff));
+	return ELECTION_LOST;
 }
 
 void election_queue_works(struct election_queue *queue)
@@ -56,9 +66,9 @@ void election_queue_works(struct election_queue *queue)
 }
 
 /* Each reason once. */
-static void log_close(
-	struct election_queue *queue, const struct amqp_event *event, bool is_declaring)
+static void log_close(struct election_queue *queue, const struct amqp_event *event)
 {
+	bool is_declaring = queue->step == ELECTION_DECLARES;
 	enum log_level level = event->code == queue->logged_code ? LOG_DEBUG : LOG_WARN;
 
 	queue->logged_code = event->code;
@@ -78,24 +88,58 @@ static void log_close(
 			TEXT_ARGS(queue->name), event->code, utf8_shown(event->text).text);
 }
 
-bool election_queue_on_closed(
-	struct election_queue *queue, const struct amqp_event *event, bool is_declaring)
+/* The queue may be there where we may not declare it. */
+static enum election_news on_closed(
+	struct election_queue *queue, const struct amqp_event *event, mtime now)
 {
-	bool may_be_there =
-		event->code == CODE_ACCESS_REFUSED && !queue->is_passive && is_declaring;
-
-	queue->is_passive = may_be_there;
-	if (!may_be_there)
-		log_close(queue, event, is_declaring);
-	return may_be_there;
+	queue->is_passive = event->code == CODE_ACCESS_REFUSED && !queue->is_passive &&
+			    queue->step == ELECTION_DECLARES;
+	if (queue->is_passive) {
+		election_queue_open(queue);
+		return ELECTION_NO_NEWS;
+	}
+	log_close(queue, event);
+	return lose(queue, now);
 }
 
 /* The queue was deleted, or its node is gone. */
-void election_queue_on_cancelled(struct election_queue *queue)
+static enum election_news on_cancelled(struct election_queue *queue, mtime now)
 {
 	channel_log_line(queue->log, LOG_WARN,
 		"the broker cancelled the consumer of queue \"%.*s\" (deleted, or its node is "
 		"gone); consuming it again",
 		TEXT_ARGS(queue->name));
 	channel_close(queue->connection, queue->channel);
+	return lose(queue, now);
+}
+
+enum election_news election_queue_on_event(
+	struct election_queue *queue, const struct amqp_event *event, mtime now)
+{
+	enum election_step step = queue->step;
+
+	switch (event->kind) {
+	case AMQP_CHANNEL_OPENED:
+		queue->step = ELECTION_RESTS;
+		return ELECTION_OPENED;
+	case AMQP_QUEUE_DECLARED:
+		queue->step = ELECTION_RESTS;
+		return step == ELECTION_DECLARES ? ELECTION_DECLARED : ELECTION_NO_NEWS;
+	case AMQP_CHANNEL_CLOSED:
+		return on_closed(queue, event, now);
+	case AMQP_CANCELLED:
+		return on_cancelled(queue, now);
+	case AMQP_CHANNEL_CLOSE_OK:
+		if (step == ELECTION_OPENS) /* the number was still in use */
+			election_queue_open(queue);
+		return ELECTION_NO_NEWS;
+	default:
+		return ELECTION_NO_NEWS;
+	}
+}
+
+void election_queue_tick(struct election_queue *queue, mtime now)
+{
+	if (now >= queue->retry_at)
+		election_queue_open(queue);
 }

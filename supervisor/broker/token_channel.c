@@ -17,11 +17,7 @@
 
 /* Of the consuming side. */
 enum token_channel_state {
-	OFFLINE, /* no connection, or it has no channel for us */
-	WAITING, /* until queue.retry_at */
-	OPENING,
-	DECLARING,
-	STARTING, /* basic.consume is sent */
+	STARTING, /* see queue.step; after it basic.consume is sent */
 	CONSUMING,
 	ENDED, /* closed for good */
 };
@@ -209,17 +205,12 @@ static void end_if_left(struct token_channel *tokens)
 	if (!has_token_left(tokens) || tokens->state == ENDED)
 		return;
 	tokens->state = ENDED;
-	tokens->queue.retry_at = tokens->publish_retry_at = MTIME_NEVER;
+	election_queue_rest(&tokens->queue);
+	tokens->publish_retry_at = MTIME_NEVER;
 	if (tokens->queue.connection)
 		channel_close(tokens->queue.connection, tokens->config->channel);
 	if (tokens->publishes_by)
 		channel_close(tokens->publishes_by, tokens->publish_channel);
-}
-
-static void open_channel(struct token_channel *tokens)
-{
-	tokens->state = OPENING;
-	election_queue_open(&tokens->queue);
 }
 
 void token_channel_up(struct token_channel *tokens, struct connection *connection)
@@ -233,47 +224,28 @@ void token_channel_up(struct token_channel *tokens, struct connection *connectio
 			"token: this pool stays a standby (raise its channel_max)",
 			connection_channel_max(connection));
 	else
-		open_channel(tokens);
+		election_queue_open(&tokens->queue);
+}
+
+static void stop_consuming(struct token_channel *tokens)
+{
+	if (tokens->state != ENDED)
+		tokens->state = STARTING;
+	token_down(tokens->token);
 }
 
 void token_channel_down(struct token_channel *tokens)
 {
 	tokens->queue.connection = NULL;
-	tokens->queue.retry_at = MTIME_NEVER;
-	if (tokens->state != ENDED)
-		tokens->state = OFFLINE;
-	token_down(tokens->token);
-}
-
-static void wait_and_retry(struct token_channel *tokens, mtime now)
-{
-	tokens->state = WAITING;
-	election_queue_wait(&tokens->queue, now);
-	token_down(tokens->token);
-}
-
-static void declare(struct token_channel *tokens)
-{
-	tokens->state = DECLARING;
-	election_queue_declare(&tokens->queue);
+	election_queue_rest(&tokens->queue);
+	stop_consuming(tokens);
 }
 
 static void consume(struct token_channel *tokens)
 {
-	tokens->state = STARTING;
 	channel_qos(tokens->queue.connection, tokens->config->channel, TOKEN_PREFETCH);
 	channel_consume(tokens->queue.connection, tokens->config->channel, tokens->config->queue,
 		CONSUMER_TAG, false);
-}
-
-static void on_closed(struct token_channel *tokens, const struct amqp_event *event, mtime now)
-{
-	if (tokens->state == ENDED)
-		return;
-	if (election_queue_on_closed(&tokens->queue, event, tokens->state == DECLARING))
-		open_channel(tokens);
-	else
-		wait_and_retry(tokens, now);
 }
 
 /* A supervisor takes the token over when its consumer was the next one. */
@@ -285,12 +257,6 @@ static void on_consuming(struct token_channel *tokens, mtime now)
 	channel_log_line(tokens->log, LOG_INFO, "waiting for the token of queue \"%.*s\"",
 		TEXT_ARGS(tokens->config->queue));
 	token_up(tokens->token, now);
-}
-
-static void on_cancelled(struct token_channel *tokens, mtime now)
-{
-	election_queue_on_cancelled(&tokens->queue);
-	wait_and_retry(tokens, now);
 }
 
 static void on_delivery(struct token_channel *tokens, const struct amqp_event *event, mtime now)
@@ -318,32 +284,20 @@ static void on_delivery(struct token_channel *tokens, const struct amqp_event *e
 
 void token_channel_on_event(struct token_channel *tokens, const struct amqp_event *event, mtime now)
 {
-	switch (event->kind) {
-	case AMQP_CHANNEL_OPENED:
-		declare(tokens);
-		break;
-	case AMQP_QUEUE_DECLARED:
+	enum election_news news = ELECTION_NO_NEWS;
+
+	if (tokens->state != ENDED)
+		news = election_queue_on_event(&tokens->queue, event, now);
+	if (news == ELECTION_OPENED)
+		election_queue_declare(&tokens->queue);
+	else if (news == ELECTION_DECLARED)
 		consume(tokens);
-		break;
-	case AMQP_CONSUME_OK:
+	else if (news == ELECTION_LOST)
+		stop_consuming(tokens);
+	else if (event->kind == AMQP_CONSUME_OK && tokens->state != ENDED)
 		on_consuming(tokens, now);
-		break;
-	case AMQP_DELIVERY:
+	else if (event->kind == AMQP_DELIVERY)
 		on_delivery(tokens, event, now);
-		break;
-	case AMQP_CANCELLED:
-		on_cancelled(tokens, now);
-		break;
-	case AMQP_CHANNEL_CLOSED:
-		on_closed(tokens, event, now);
-		break;
-	case AMQP_CHANNEL_CLOSE_OK:
-		if (tokens->state == OPENING) /* the number was still in use */
-			open_channel(tokens);
-		break;
-	default: /* basic.qos-ok */
-		break;
-	}
 	end_if_left(tokens);
 }
 
@@ -481,8 +435,7 @@ mtime token_channel_deadline(const struct token_channel *tokens)
 void token_channel_tick(struct token_channel *tokens, mtime now)
 {
 	token_tick(tokens->token, now);
-	if (now >= tokens->queue.retry_at)
-		open_channel(tokens);
+	election_queue_tick(&tokens->queue, now);
 	if (now >= tokens->publish_retry_at) {
 		if (tokens->has_failed)
 			give_up_publish(tokens, "out of memory", now);

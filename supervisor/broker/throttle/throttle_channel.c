@@ -18,11 +18,8 @@
 #define LEAVE_MAX MTIME_SECOND
 
 enum throttle_channel_state {
-	OFFLINE,
-	WAITING, /* until queue.retry_at */
-	OPENING,
+	STARTING, /* see queue.step */
 	STARTING_ANSWERS,
-	DECLARING,
 	STARTING_REQUESTS,
 	CONSUMING,
 	CANCELLING, /* it leaves; what the broker sends until it confirms that is answered */
@@ -92,19 +89,13 @@ static void publish(
 
 /* ---------- the channel ---------- */
 
-static void open_channel(struct throttle_channel *channel)
-{
-	channel->state = OPENING;
-	election_queue_open(&channel->queue);
-}
-
 void throttle_channel_up(
 	struct throttle_channel *channel, struct connection *connection, uint16_t number)
 {
 	channel->queue.connection = connection;
 	channel->queue.channel = number;
 	if (channel->state != ENDED)
-		open_channel(channel);
+		election_queue_open(&channel->queue);
 }
 
 void throttle_channel_down(struct throttle_channel *channel)
@@ -112,26 +103,20 @@ void throttle_channel_down(struct throttle_channel *channel)
 	bool leaves = channel->leave_by != MTIME_NEVER || channel->state == ENDED;
 
 	channel->queue.connection = NULL;
-	channel->state = leaves ? ENDED : OFFLINE;
+	channel->state = leaves ? ENDED : STARTING;
 	channel->leave_by = MTIME_NEVER;
-	channel->queue.retry_at = MTIME_NEVER;
+	election_queue_rest(&channel->queue);
 	member_down(channel->member);
 }
 
 static void end(struct throttle_channel *channel)
 {
 	channel->state = ENDED;
-	channel->queue.retry_at = channel->leave_by = MTIME_NEVER;
+	channel->leave_by = MTIME_NEVER;
+	election_queue_rest(&channel->queue);
 	member_down(channel->member);
 	if (channel->queue.connection)
 		channel_close(channel->queue.connection, channel->queue.channel);
-}
-
-static void wait_and_retry(struct throttle_channel *channel, mtime now)
-{
-	channel->state = WAITING;
-	election_queue_wait(&channel->queue, now);
-	member_down(channel->member);
 }
 
 static void consume(struct throttle_channel *channel, enum throttle_channel_state state,
@@ -145,31 +130,6 @@ void throttle_queue_declare(
 	struct connection *connection, uint16_t channel, struct text queue, bool passive)
 {
 	election_queue_declare_on(connection, channel, queue, &expires, passive);
-}
-
-static void declare(struct throttle_channel *channel)
-{
-	channel->state = DECLARING;
-	election_queue_declare(&channel->queue);
-}
-
-static void on_closed(struct throttle_channel *channel, const struct amqp_event *event, mtime now)
-{
-	if (channel->leave_by != MTIME_NEVER)
-		end(channel);
-	else if (election_queue_on_closed(&channel->queue, event, channel->state == DECLARING))
-		open_channel(channel);
-	else
-		wait_and_retry(channel, now);
-}
-
-static void on_cancelled(struct throttle_channel *channel, mtime now)
-{
-	election_queue_on_cancelled(&channel->queue);
-	if (channel->leave_by != MTIME_NEVER)
-		end(channel);
-	else
-		wait_and_retry(channel, now);
 }
 
 /* It may not have the right to publish, which only a request shows. */
@@ -195,7 +155,7 @@ static void on_answered(struct throttle_channel *channel)
 static void on_consume_ok(struct throttle_channel *channel)
 {
 	if (channel->state == STARTING_ANSWERS)
-		declare(channel);
+		election_queue_declare(&channel->queue);
 	else if (channel->state == STARTING_REQUESTS)
 		on_consuming(channel);
 }
@@ -398,25 +358,13 @@ static void on_delivery(struct throttle_channel *channel, const struct amqp_even
 		on_queue_message(channel, event, now);
 }
 
-static void on_declared(struct throttle_channel *channel, const struct amqp_event *event)
-{
-	if (channel->state == COUNTING)
-		announce_end(channel, event->consumers);
-	else
-		consume(channel, STARTING_REQUESTS, channel->queue.name, REQUESTS_TAG);
-}
-
-void throttle_channel_on_event(
+static void on_other_event(
 	struct throttle_channel *channel, const struct amqp_event *event, mtime now)
 {
-	if (channel->state == ENDED)
-		return;
 	switch (event->kind) {
-	case AMQP_CHANNEL_OPENED:
-		consume(channel, STARTING_ANSWERS, DIRECT_REPLY_TO, ANSWERS_TAG);
-		break;
 	case AMQP_QUEUE_DECLARED:
-		on_declared(channel, event);
+		if (channel->state == COUNTING)
+			announce_end(channel, event->consumers);
 		break;
 	case AMQP_CONSUME_OK:
 		on_consume_ok(channel);
@@ -427,17 +375,35 @@ void throttle_channel_on_event(
 	case AMQP_CANCEL_OK:
 		on_cancel_ok(channel);
 		break;
-	case AMQP_CANCELLED:
-		on_cancelled(channel, now);
-		break;
-	case AMQP_CHANNEL_CLOSED:
-		on_closed(channel, event, now);
-		break;
-	case AMQP_CHANNEL_CLOSE_OK:
-		if (channel->state == OPENING) /* the number was still in use */
-			open_channel(channel);
-		break;
 	default:
+		break;
+	}
+}
+
+void throttle_channel_on_event(
+	struct throttle_channel *channel, const struct amqp_event *event, mtime now)
+{
+	bool is_lost = event->kind == AMQP_CHANNEL_CLOSED || event->kind == AMQP_CANCELLED;
+
+	if (channel->state == ENDED)
+		return;
+	if (is_lost && channel->leave_by != MTIME_NEVER) {
+		end(channel);
+		return;
+	}
+	switch (election_queue_on_event(&channel->queue, event, now)) {
+	case ELECTION_OPENED:
+		consume(channel, STARTING_ANSWERS, DIRECT_REPLY_TO, ANSWERS_TAG);
+		break;
+	case ELECTION_DECLARED:
+		consume(channel, STARTING_REQUESTS, channel->queue.name, REQUESTS_TAG);
+		break;
+	case ELECTION_LOST:
+		channel->state = STARTING;
+		member_down(channel->member);
+		break;
+	case ELECTION_NO_NEWS:
+		on_other_event(channel, event, now);
 		break;
 	}
 }
@@ -459,8 +425,7 @@ void throttle_channel_tick(struct throttle_channel *channel, bool may_ask, mtime
 
 	if (now >= channel->leave_by)
 		end(channel);
-	if (now >= channel->queue.retry_at)
-		open_channel(channel);
+	election_queue_tick(&channel->queue, now);
 	if (may_ask && channel->state == CONSUMING)
 		request = member_request(channel->member, now);
 	if (request)
