@@ -1,6 +1,6 @@
 #include "core/tasks/pace.h"
 
-#include "core/tasks/dispatch.h"
+#include "core/dispatch/dispatch.h"
 
 /* The estimate is at most so many fills, so one very slow task is forgotten after some ten turns.
  */

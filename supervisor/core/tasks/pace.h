@@ -3,8 +3,8 @@
 #ifndef CORE_TASKS_PACE_H
 #define CORE_TASKS_PACE_H
 
+#include "core/dispatch/pipe.h"
 #include "core/pool_config.h"
-#include "core/tasks/pipe.h"
 
 struct pace {
 	uint16_t workers;            /* wanted now */

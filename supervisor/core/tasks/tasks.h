@@ -7,8 +7,8 @@
 #define CORE_TASKS_TASKS_H
 
 #include "core/context.h"
+#include "core/dispatch/dispatch.h"
 #include "core/event.h"
-#include "core/tasks/dispatch.h"
 #include "core/tasks/pace.h"
 #include "core/tasks/session_window.h"
 

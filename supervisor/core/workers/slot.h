@@ -3,7 +3,7 @@
 #ifndef CORE_WORKERS_SLOT_H
 #define CORE_WORKERS_SLOT_H
 
-#include "core/tasks/pipe.h"
+#include "core/dispatch/pipe.h"
 #include "core/workers/life.h"
 #include "core/workers/recycle.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/stable_array.h"
 #include "core/context.h"
+#include "core/dispatch/dispatch.h"
 #include "core/event.h"
-#include "core/tasks/dispatch.h"
 #include "core/workers/autoscale.h"
 #include "core/workers/slot.h"
 #include "core/workers/starts.h"

@@ -1,7 +1,7 @@
 /* Several tasks at once in one worker: ids, limits of each task, and the number of workers. */
-#include "core/by_load.h"
+#include "core/dispatch/by_load.h"
+#include "core/dispatch/dispatch_internal.h"
 #include "core/pool_facts.h"
-#include "core/tasks/dispatch_internal.h"
 #include "unit/support/core/memory.h"
 #include "unit/support/core/rig.h"
 

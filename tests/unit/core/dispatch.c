@@ -1,5 +1,5 @@
 /* Dispatch: which worker gets the next task, and what comes back from a pipe. */
-#include "core/tasks/dispatch.h"
+#include "core/dispatch/dispatch.h"
 #include "unit/support/core/rig.h"
 
 #define SLOTS 3

@@ -1,7 +1,7 @@
 /* A limit for each key: what waits for its key, in which order, how much of it, and that others do
  * not wait for it. */
+#include "core/dispatch/dispatch_internal.h"
 #include "core/pool_internal.h"
-#include "core/tasks/dispatch_internal.h"
 #include "unit/support/core/memory.h"
 #include "unit/support/core/throttled.h"
 

@@ -1,8 +1,8 @@
 /* What the files of dispatch share. Layer: core. */
-#ifndef CORE_TASKS_DISPATCH_INTERNAL_H
-#define CORE_TASKS_DISPATCH_INTERNAL_H
+#ifndef CORE_DISPATCH_DISPATCH_INTERNAL_H
+#define CORE_DISPATCH_DISPATCH_INTERNAL_H
 
-#include "core/tasks/dispatch.h"
+#include "core/dispatch/dispatch.h"
 
 /* At most so many tasks are sent in one run: to encode one takes about a microsecond, and workers
  * with thousands of places may become ready at once. */

@@ -2,8 +2,8 @@
  * pool with a concurrency of 1 only the head has begun, and the tasks behind it wait in the pipe;
  * above 1 all have begun. dispatch.c and running.c write it, pace.c the members at its end. Each
  * slot embeds one; the workers' half of the core changes it by the functions of dispatch.h only. */
-#ifndef CORE_TASKS_PIPE_H
-#define CORE_TASKS_PIPE_H
+#ifndef CORE_DISPATCH_PIPE_H
+#define CORE_DISPATCH_PIPE_H
 
 #include "core/tasks/delivery.h"
 #include "core/tasks/settle.h"

@@ -1,4 +1,4 @@
-#include "core/tasks/running.h"
+#include "core/dispatch/running.h"
 
 void running_init(struct running *running)
 {

@@ -1,5 +1,5 @@
 /* The lives of workers: which of their pipes are open, and how a worker ends. */
-#include "core/tasks/dispatch_internal.h"
+#include "core/dispatch/dispatch_internal.h"
 
 #include <assert.h>
 

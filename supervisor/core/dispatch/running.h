@@ -1,9 +1,9 @@
 /* The tasks that workers have begun, and their limits in time. Layer: core. Begun is the head of a
  * pipe, or with concurrency each task in it; not those of a worker that was asked to end. */
-#ifndef CORE_TASKS_RUNNING_H
-#define CORE_TASKS_RUNNING_H
+#ifndef CORE_DISPATCH_RUNNING_H
+#define CORE_DISPATCH_RUNNING_H
 
-#include "core/tasks/pipe.h"
+#include "core/dispatch/pipe.h"
 
 struct running {
 	struct link begun; /* tasks, the longest running first; those that are overdue are not in

@@ -1,4 +1,4 @@
-#include "core/tasks/dispatch_internal.h"
+#include "core/dispatch/dispatch_internal.h"
 
 #include "core/effects.h"
 

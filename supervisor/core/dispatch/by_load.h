@@ -1,10 +1,10 @@
 /* Pipes by the number of their tasks; the least loaded one in O(1). Layer: core. A list for each
  * load, and bits in two levels for the lists that are not empty. */
-#ifndef CORE_BY_LOAD_H
-#define CORE_BY_LOAD_H
+#ifndef CORE_DISPATCH_BY_LOAD_H
+#define CORE_DISPATCH_BY_LOAD_H
 
+#include "core/dispatch/pipe.h"
 #include "core/pool_config.h"
-#include "core/tasks/pipe.h"
 
 #define BY_LOAD_BITS   64
 #define BY_LOAD_WORDS  (POOL_CONCURRENCY_MAX / BY_LOAD_BITS + 1)

@@ -4,13 +4,13 @@
  * Suspects: tasks of which one may have ended its worker. A suspect is sent to a worker that has no
  * other task, and that worker gets none until the suspect has ended; so one that ends its worker
  * again is found. Only a pool with a concurrency above 1 has suspects. */
-#ifndef CORE_TASKS_DISPATCH_H
-#define CORE_TASKS_DISPATCH_H
+#ifndef CORE_DISPATCH_DISPATCH_H
+#define CORE_DISPATCH_DISPATCH_H
 
-#include "core/by_load.h"
+#include "core/dispatch/by_load.h"
+#include "core/dispatch/running.h"
 #include "core/pool_config.h"
 #include "core/sessions/sessions.h"
-#include "core/tasks/running.h"
 #include "core/tasks/source.h"
 #include "core/throttle/throttling.h"
 

@@ -1,4 +1,4 @@
-#include "core/by_load.h"
+#include "core/dispatch/by_load.h"
 
 #include <stdlib.h>
 

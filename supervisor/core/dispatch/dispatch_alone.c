@@ -1,5 +1,5 @@
 /* Which workers are kept for suspects, and which suspect is asked about next. */
-#include "core/tasks/dispatch_internal.h"
+#include "core/dispatch/dispatch_internal.h"
 
 /* A worker that is kept for a suspect and is not empty after so long goes back to other tasks, and
  * another one is kept: the tasks that it has may run for hours. */
