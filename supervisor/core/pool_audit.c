@@ -519,12 +519,14 @@ static void audit_later(const struct outbox *outbox)
 	}
 }
 
-static uint32_t count_accepted(const struct slots *slots)
+/* Accepted tasks that workers have; ready: those of ready ones only. */
+static uint32_t count_accepted(const struct slots *slots, bool ready)
 {
 	uint32_t accepted = 0;
 	for (uint32_t i = 0; i < slots->all.count; i++)
-		for
-			EACH(link, &slots_at(slots, i)->pipe.tasks)
+		if (!ready || slots_at(slots, i)->state == LIFE_READY)
+			for
+				EACH(link, &slots_at(slots, i)->pipe.tasks)
 	accepted += CONTAINER_OF(link, struct delivery, place)->is_accepted;
 	return accepted;
 }
@@ -541,8 +543,8 @@ static void audit_outbox(const struct pool *pool, const struct ledger_counts *co
 		audit_parcels(&outbox->later[step], false, &parcels);
 	assert(parcels.count == outbox->count && parcels.bytes == outbox->bytes);
 	assert(parcels.live == counts->answered);
-	assert(count_accepted(&pool->slots) == pool->tasks.accepted_running);
-	assert(parcels.accepted + pool->tasks.accepted_running == pool->tasks.accepted);
+	assert(count_accepted(&pool->slots, true) == pool->tasks.dispatch.accepted);
+	assert(parcels.accepted + count_accepted(&pool->slots, false) == pool->tasks.accepted);
 	audit_sent(outbox);
 	audit_later(outbox);
 }

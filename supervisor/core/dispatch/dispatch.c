@@ -346,9 +346,19 @@ static void into_pipe(
 		sessions_name_sent(dispatch->sessions, delivery);
 }
 
+/* Those of a worker that is being ended do not count: dispatch_slot_stop. */
+void dispatch_count_accepted(
+	struct dispatch *dispatch, const struct delivery *delivery, int32_t difference)
+{
+	if (!(delivery->pipe->closed & PIPE_NOT_READY))
+		dispatch->accepted += difference;
+}
+
 static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
 {
 	struct pipe *pipe = delivery->pipe;
+	if (delivery->is_accepted)
+		dispatch_count_accepted(dispatch, delivery, -1);
 	delivery->slot = pipe->slot;
 	delivery->life = pipe->life;
 	running_end(&dispatch->running, delivery);

@@ -28,6 +28,7 @@ struct dispatch {
 	struct number_table by_id; /* SENT deliveries */
 	uint32_t in_pipes;         /* tasks in all pipes, whatever their slots' state */
 	uint32_t in_pipes_max;     /* maximum since dispatch_measured */
+	uint32_t accepted;         /* tasks that ready workers have accepted and not ended */
 	bool is_exclusive;         /* the task in a pipe must be the only one of the pool */
 	struct throttling throttling;
 	struct running running;
@@ -108,6 +109,8 @@ struct delivery *dispatch_find(const struct dispatch *, uint64_t id);
 /* The task was answered: it moves out. Without concurrency the clock of the next task in its pipe
  * starts now; after dispatch_slot_stop no clock starts, and nobody is to blame. */
 void dispatch_end(struct dispatch *, struct delivery *, mtime now);
+/* The worker of the task, which is in a pipe, has accepted it: 1; or it counts no more: -1. */
+void dispatch_count_accepted(struct dispatch *, const struct delivery *, int32_t difference);
 /* The task is over the hard limit while others of its worker run: send nothing to this worker until
  * it is known which one has hung. */
 void dispatch_overdue(struct dispatch *, struct delivery *, mtime now);

@@ -462,7 +462,6 @@ void tasks_answered(struct tasks *tasks, struct delivery *delivery, enum outcome
 	else
 		running_count(&tasks->dispatch.running, delivery, counted_until);
 	dispatch_end(&tasks->dispatch, delivery, tasks->context->now);
-	tasks->accepted_running -= delivery->is_accepted;
 	delivery->parcel.output = output;
 	delivery->took = tasks->context->now - delivery->begun_at;
 	tasks_finish(tasks, delivery, (struct ending){.outcome = outcome});
@@ -531,8 +530,8 @@ void tasks_accept(struct tasks *tasks, struct delivery *delivery)
 	if (!delivery->source || delivery->is_accepted)
 		return;
 	source_accept(delivery, tasks->context->now);
+	dispatch_count_accepted(&tasks->dispatch, delivery, 1);
 	tasks->accepted++;
-	tasks->accepted_running++;
 	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_ACCEPTED,
 					  .slot = delivery->pipe->slot,
 					  .life = delivery->pipe->life,
@@ -570,7 +569,6 @@ void tasks_worker_gone(
 	while ((delivery = take_last_begun(tasks, pipe))) {
 		struct ending ending = {.outcome = OUTCOME_UNSTARTED, .exit = exit};
 		delivery->took = tasks->context->now - delivery->begun_at;
-		tasks->accepted_running -= delivery->is_accepted;
 		if (tasks->sessions)
 			sessions_charge(tasks->sessions, delivery, delivery->took);
 		if (has_failed(pipe, delivery)) {
@@ -614,7 +612,6 @@ void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
 				.life = pipe->life,
 				.delivery = delivery,
 				.duration = tasks->context->now - delivery->begun_at});
-		tasks->accepted_running -= delivery->is_accepted;
 		if (delivery->is_accepted)
 			tasks_release_delivery(tasks, delivery);
 		else if (tasks->sessions)

@@ -265,7 +265,8 @@ static void lose_channel(struct tasks *tasks)
 		list_remove(link);
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
 		tasks->accepted--;
-		tasks->accepted_running -= delivery->state == DELIVERY_SENT;
+		if (delivery->state == DELIVERY_SENT)
+			dispatch_count_accepted(&tasks->dispatch, delivery, -1);
 		delivery->is_accepted = false;
 	}
 	dispatch_source_down(&tasks->dispatch, source, tasks->context->now);
@@ -334,7 +335,7 @@ static uint32_t throttled_window(const struct tasks *tasks)
 static void record_kept_workers(struct tasks *tasks, uint32_t workers)
 {
 	uint32_t places = workers * tasks->context->config.concurrency;
-	if (tasks->accepted_running < places || places == 0)
+	if (tasks->dispatch.accepted < places || places == 0)
 		tasks->kept_since = MTIME_NEVER;
 	else if (tasks->kept_since == MTIME_NEVER)
 		tasks->kept_since = tasks->context->now;

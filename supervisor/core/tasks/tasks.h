@@ -55,11 +55,11 @@ struct tasks {
 	mtime up_since;   /* the present channel consumes */
 	mtime full_at;    /* with sessions: in the latest turn that began with a full window */
 	mtime consume_at; /* with sessions: it does not consume again before */
-	uint32_t returns_max;                /* of the present channel: see SOURCE_UP */
-	uint64_t deliveries;                 /* since the start */
-	mtime delivered_at;                  /* the latest of them; MTIME_NEVER: none yet */
-	uint32_t accepted, accepted_running; /* live ones; those that workers still have */
-	mtime kept_since; /* these are all that workers may have; MTIME_NEVER: they are not */
+	uint32_t returns_max; /* of the present channel: see SOURCE_UP */
+	uint64_t deliveries;  /* since the start */
+	mtime delivered_at;   /* the latest of them; MTIME_NEVER: none yet */
+	uint32_t accepted;    /* live ones */
+	mtime kept_since; /* they are all that ready workers may have; MTIME_NEVER: they are not */
 };
 
 /* RC_MEMORY. */

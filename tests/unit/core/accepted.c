@@ -445,6 +445,24 @@ START_TEST(one_worker_without_any_is_enough)
 }
 END_TEST
 
+/* One that is being ended has none, whatever it has accepted. */
+START_TEST(a_worker_that_ends_slowly_is_none_that_is_kept)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	config.grace = 10 * MTIME_MINUTE;
+	rig_begin(&rig, config, 2);
+	accept(&rig, 0);
+	rig_turn(&rig);
+	rig_broken(&rig, 0, 1);
+	rig_wait(&rig, 9 * MTIME_MINUTE);
+	ck_assert_ptr_null(strstr(rig.told, "WORKERS_KEPT"));
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- sessions ---------- */
 
 /* Another supervisor could not keep the order. */
@@ -482,7 +500,7 @@ static Suite *accepted_suite(void)
 		a_forced_stop_logs_which_dead_letter_is_lost,
 		a_reply_that_is_confirmed_during_a_forced_stop_is_not_lost);
 	UNIT_CASE(suite, "waits", what_waits_behind_long_ones_goes_back, short_ones_stop_nothing,
-		one_worker_without_any_is_enough);
+		one_worker_without_any_is_enough, a_worker_that_ends_slowly_is_none_that_is_kept);
 	UNIT_CASE(suite, "sessions", in_a_pool_with_sessions_it_is_a_protocol_error);
 	return suite;
 }
