@@ -52,7 +52,7 @@ void election_queue_declare(struct election_queue *queue)
 		queue->connection, queue->channel, queue->name, &queue->own, queue->is_passive);
 }
 
-static enum election_news lose(struct election_queue *queue, mtime now)
+static enum election_result election_queue_lose(struct election_queue *queue, mtime now)
 {
 	queue->step = ELECTION_RESTS;
 	queue->retry_at = mtime_after(now, backoff_next(&queue->backoff));
@@ -89,31 +89,31 @@ static void log_close(struct election_queue *queue, const struct amqp_event *eve
 }
 
 /* The queue may be there where we may not declare it. */
-static enum election_news on_closed(
+static enum election_result on_closed(
 	struct election_queue *queue, const struct amqp_event *event, mtime now)
 {
 	queue->is_passive = event->code == CODE_ACCESS_REFUSED && !queue->is_passive &&
 			    queue->step == ELECTION_DECLARES;
 	if (queue->is_passive) {
 		election_queue_open(queue);
-		return ELECTION_NO_NEWS;
+		return ELECTION_NOTHING;
 	}
 	log_close(queue, event);
-	return lose(queue, now);
+	return election_queue_lose(queue, now);
 }
 
 /* The queue was deleted, or its node is gone. */
-static enum election_news on_cancelled(struct election_queue *queue, mtime now)
+static enum election_result on_cancelled(struct election_queue *queue, mtime now)
 {
 	channel_log_line(queue->log, LOG_WARN,
 		"the broker cancelled the consumer of queue \"%.*s\" (deleted, or its node is "
 		"gone); consuming it again",
 		TEXT_ARGS(queue->name));
 	channel_close(queue->connection, queue->channel);
-	return lose(queue, now);
+	return election_queue_lose(queue, now);
 }
 
-enum election_news election_queue_on_event(
+enum election_result election_queue_on_event(
 	struct election_queue *queue, const struct amqp_event *event, mtime now)
 {
 	enum election_step step = queue->step;
@@ -124,7 +124,7 @@ enum election_news election_queue_on_event(
 		return ELECTION_OPENED;
 	case AMQP_QUEUE_DECLARED:
 		queue->step = ELECTION_RESTS;
-		return step == ELECTION_DECLARES ? ELECTION_DECLARED : ELECTION_NO_NEWS;
+		return step == ELECTION_DECLARES ? ELECTION_DECLARED : ELECTION_NOTHING;
 	case AMQP_CHANNEL_CLOSED:
 		return on_closed(queue, event, now);
 	case AMQP_CANCELLED:
@@ -132,9 +132,9 @@ enum election_news election_queue_on_event(
 	case AMQP_CHANNEL_CLOSE_OK:
 		if (step == ELECTION_OPENS) /* the number was still in use */
 			election_queue_open(queue);
-		return ELECTION_NO_NEWS;
+		return ELECTION_NOTHING;
 	default:
-		return ELECTION_NO_NEWS;
+		return ELECTION_NOTHING;
 	}
 }
 

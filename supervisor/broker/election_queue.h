@@ -16,8 +16,8 @@ enum election_step {
 };
 
 /* What the owner does next. */
-enum election_news {
-	ELECTION_NO_NEWS,
+enum election_result {
+	ELECTION_NOTHING,
 	ELECTION_OPENED,   /* election_queue_declare, now or when something else is answered */
 	ELECTION_DECLARED, /* consume it */
 	ELECTION_LOST,     /* nothing: it is not consumed any more, and opened again later */
@@ -51,8 +51,9 @@ void election_queue_declare(struct election_queue *);
 /* The same without a life of its own. own: see struct election_queue. */
 void election_queue_declare_on(struct connection *, uint16_t channel, struct text name,
 	const struct amqp_argument *own, bool is_passive);
-/* Handle an event of the channel; those that are not of the queue's life are no news. */
-enum election_news election_queue_on_event(
+/* Handle an event of the channel. ELECTION_NOTHING also for those that only the owner understands.
+ */
+enum election_result election_queue_on_event(
 	struct election_queue *, const struct amqp_event *, mtime now) MUST_CHECK;
 /* Call at retry_at. */
 void election_queue_tick(struct election_queue *, mtime now);

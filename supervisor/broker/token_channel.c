@@ -284,15 +284,15 @@ static void on_delivery(struct token_channel *tokens, const struct amqp_event *e
 
 void token_channel_on_event(struct token_channel *tokens, const struct amqp_event *event, mtime now)
 {
-	enum election_news news = ELECTION_NO_NEWS;
+	enum election_result result = ELECTION_NOTHING;
 
 	if (tokens->state != ENDED)
-		news = election_queue_on_event(&tokens->queue, event, now);
-	if (news == ELECTION_OPENED)
+		result = election_queue_on_event(&tokens->queue, event, now);
+	if (result == ELECTION_OPENED)
 		election_queue_declare(&tokens->queue);
-	else if (news == ELECTION_DECLARED)
+	else if (result == ELECTION_DECLARED)
 		consume(tokens);
-	else if (news == ELECTION_LOST)
+	else if (result == ELECTION_LOST)
 		stop_consuming(tokens);
 	else if (event->kind == AMQP_CONSUME_OK && tokens->state != ENDED)
 		on_consuming(tokens, now);

@@ -46,7 +46,7 @@
 	X(NOTICE_WORKER_OVERDUE)  /* over the limit that what names; duration: the limit */        \
 	X(NOTICE_WORKER_RECYCLED) /* recycled: why; number answers; duration: age; bytes */        \
 	X(NOTICE_SOURCE_RESTS)    /* no worker lives: the pool stops consuming */                  \
-	X(NOTICE_WORKERS_KEPT)    /* the same: all workers are busy with accepted tasks */         \
+	X(NOTICE_ALL_ACCEPTED)    /* the same: all workers are busy with accepted tasks */         \
 	X(NOTICE_SOURCE_RESUMES)                                                                   \
 	X(NOTICE_THROTTLE_CLOSES) /* what: the throttle; duration: how long none is fetched */     \
 	X(NOTICE_THROTTLE_OPENS)                                                                   \

@@ -175,7 +175,7 @@ static void audit_session(const struct sessions *sessions, const struct session 
 	assert(!session->group || session->is_due || session->state == SESSION_PARKED);
 	assert(!session->is_due || session->state == SESSION_READY || session->is_unnamed);
 	assert(session->state != SESSION_READY ||
-		!sessions_needs_name(sessions, session_next(session), now));
+		!sessions_must_name(sessions, session_next(session), now));
 	for (int lane = 0; lane < LANE_COUNT; lane++)
 		audit_lane(session, &session->lanes[lane], counts);
 }

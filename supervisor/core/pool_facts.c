@@ -54,7 +54,7 @@ struct pool_facts pool_facts(const struct pool *pool)
 		.throttled = dispatch_throttled(&tasks->dispatch),
 		.throttled_by = since == MTIME_NEVER ? NULL : throttling->holder,
 		.throttled_since = since,
-		.are_workers_kept = pool->tasks.intake == INTAKE_WORKERS_KEPT,
+		.are_all_accepted = pool->tasks.intake == INTAKE_ALL_ACCEPTED,
 		.closed_until = throttling->closed.until,
 		.delays = throttling->delays,
 		.unacked = tasks->source.open,

@@ -45,7 +45,7 @@ struct pool_facts {
 	const char *throttled_by; /* its name, of several the one that holds back most; NULL: none
 				     does. Borrowed until another configuration */
 	mtime throttled_since;    /* with breaks of a second at most; MTIME_NEVER: none does */
-	bool are_workers_kept;    /* accepted tasks keep all workers, so none is fetched */
+	bool are_all_accepted;    /* accepted tasks keep all workers, so none is fetched */
 	mtime closed_until; /* a throttle lets so few tasks start that none is fetched; 0: not so */
 	uint64_t delays;    /* tasks that had to wait for one, since the start */
 	uint32_t unacked;   /* deliveries that are not settled */

@@ -14,7 +14,7 @@ struct broker_links {
 	struct broker_link_config shared; /* shared by all: everything but the names */
 	struct broker_link *publish;
 	struct connection *publishes_by; /* NULL: not connected */
-	/* By number: whose channel of the publish connection it is; borrowed, NULL: nobody's. */
+	/* By number: whose channel of the publish connection it is; borrowed, NULL: free. */
 	struct pool_runtime *channels[AMQP_CHANNEL_LIMIT + 1];
 	uint64_t publish_ups;         /* how often it was opened */
 	uint64_t past_reconnects;     /* of consuming connections of removed pools */

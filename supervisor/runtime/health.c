@@ -134,7 +134,7 @@ static void judge_state(struct health *health, const struct pool_runtime *runtim
 	else if (facts->ready == 0)
 		judge_workers(health, runtime, facts);
 	else if (is_up && facts->state != POOL_IS_STANDBY && !facts->closed_until &&
-		 !facts->are_workers_kept && !consumer_is_consuming(runtime->consumer))
+		 !facts->are_all_accepted && !consumer_is_consuming(runtime->consumer))
 		health->causes |= bit(HEALTH_NO_CONSUMER);
 }
 
@@ -261,6 +261,8 @@ bool health_next(const struct supervisor_view *view, struct health_walk *walk)
 	walk->health = health_of_pool(runtime);
 	if (!broker_links_is_any_consume_up(view->broker_links))
 		walk->health.causes &= ~bit(HEALTH_NO_CONSUMING);
+	if (!broker_links_publish_facts(view->broker_links).is_up)
+		walk->health.causes &= ~bit(HEALTH_NO_TOKEN);
 	if (*view->phase != SERVING)
 		walk->health.causes &= ~(bit(HEALTH_DRAINING) | bit(HEALTH_STOPPING));
 	if (walk->health.causes && find_replaced(view->pool_set, runtime))

@@ -21,7 +21,7 @@
 	/* a pool has no ready worker, or (as a warning) too few, because they fail */             \
 	X(HEALTH_CRASH_LOOP, "crash-loop")                                                         \
 	X(HEALTH_NO_CONSUMER, "no-consumer") /* a pool is connected, but does not consume */       \
-	/* a pool cannot get its token: no consumer, or no publish succeeds */                     \
+	/* a pool cannot get its token: no consumer, no channel to publish, or a refusal */        \
 	X(HEALTH_NO_TOKEN, "no-token")                                                             \
 	/* no supervisor grants the starts of a throttle of a pool */                              \
 	X(HEALTH_NO_LEADER, "no-leader")                                                           \
@@ -103,8 +103,9 @@ struct health health_of_supervisor(const struct supervisor_view *);
 struct health health_of_pool(const struct pool_runtime *);
 
 /* Visit the health of the supervisor, then of each pool that is configured now. Zeroed at the
- * start. A cause that the supervisor has for all pools (it drains, none is connected) is not
- * repeated for each. The causes of a pool become warnings while the one that it replaces works. */
+ * start. What follows from a cause of the supervisor (it drains, it is not connected) is not
+ * repeated for each pool. The causes of a pool become warnings while the one that it replaces
+ * works. */
 struct health_walk {
 	struct health health;
 	const struct pool_runtime *runtime; /* NULL: the supervisor */

@@ -121,7 +121,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_WORKER_BROKEN:
 	case NOTICE_WORKER_OVERDUE:
 	case NOTICE_SOURCE_RESTS:
-	case NOTICE_WORKERS_KEPT:
+	case NOTICE_ALL_ACCEPTED:
 	case NOTICE_PARCEL_LOST:
 	case NOTICE_SOURCE_RESUMES:
 	case NOTICE_THROTTLE_CLOSES:

@@ -9,7 +9,7 @@
 #define BEGINS_SECOND INT64_C(1000000)
 /* A worker begins a task later than it was written, by less than this part of the period. One start
  * too many comes at once, together with the others of its window: that is no question of time. */
-#define BEGINS_LATE_PART 4
+#define BEGINS_LATE_PART 2
 
 struct begin {
 	int64_t at; /* microseconds since the boot */

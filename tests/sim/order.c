@@ -78,14 +78,6 @@ static void forget_lost(struct order *order, uint32_t id)
 		order->lost[message->key][message->is_high].id = 0;
 }
 
-/* This one and those behind it in its lane come again. */
-static void let_repeat(struct order *order, uint32_t id)
-{
-	for (uint32_t other = id; other <= ACCOUNT_MESSAGES_MAX; other++)
-		if (is_in_lane(&order->message[id], &order->message[other]))
-			order->message[other].may_repeat = true;
-}
-
 /* Forget what is detached in the lane of a message; lane NULL: in all lanes. */
 static void give_up(struct pool_runtime *runtime, const struct ordered *lane)
 {
@@ -173,15 +165,11 @@ static void on_delivery(struct pool_runtime *runtime, const struct delivery *del
 		order_loose_give_up(runtime, false);
 		order_takeover_forget(&runtime->hand);
 	}
-	bool had_key = ordered->key;
 	order_later_comes(runtime, delivery);
 	if (!ordered->key) {
 		order_loose_comes(runtime, delivery);
 		return;
 	}
-	/* Before its time the pool had made a copy of it, and the ack was lost. */
-	if (!had_key && delivery->redelivered)
-		let_repeat(order_of(runtime), id);
 	expected = first_detached(runtime, ordered);
 	if (expected != id && delivery->redelivered &&
 		order_twins_are(order_of(runtime), expected, id))
@@ -659,13 +647,15 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 
 /* ---------- acks ---------- */
 
-/* Its ack was lost. */
+/* This one and those behind it in its lane come again. */
 static void excuse(struct order *order, uint32_t id)
 {
 	struct ordered *message = &order->message[id];
 	uint32_t lost = order->lost[message->key][message->is_high].id;
 
-	let_repeat(order, id);
+	for (uint32_t other = id; other <= ACCOUNT_MESSAGES_MAX; other++)
+		if (is_in_lane(&order->message[id], &order->message[other]))
+			order->message[other].may_repeat = true;
 	order->message[id].is_acked = false;
 	if (lost && lost < id)
 		return;

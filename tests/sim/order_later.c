@@ -79,6 +79,16 @@ static bool is_known(const struct pool_runtime *runtime, uint64_t instance)
 	return false;
 }
 
+/* The pool had made a copy before its time, and the ack was lost: this one and those behind it in
+ * its lane come again. */
+static void let_lane_repeat(struct ordered *message, uint32_t id)
+{
+	for (uint32_t other = id; other <= ACCOUNT_MESSAGES_MAX; other++)
+		if (message[other].key == message[id].key &&
+			message[other].is_high == message[id].is_high)
+			message[other].may_repeat = true;
+}
+
 void order_later_comes(struct pool_runtime *runtime, const struct delivery *delivery)
 {
 	struct world *world = runtime->world;
@@ -91,4 +101,6 @@ void order_later_comes(struct pool_runtime *runtime, const struct delivery *deli
 		return;
 	message->key = message->later_key;
 	sim_trace("message %u takes its place in session %u", id, message->key);
+	if (delivery->redelivered)
+		let_lane_repeat(world->order.message, id);
 }

@@ -402,7 +402,7 @@ void throttle_channel_on_event(
 		channel->state = STARTING;
 		member_down(channel->member);
 		break;
-	case ELECTION_NO_NEWS:
+	case ELECTION_NOTHING:
 		on_other_event(channel, event, now);
 		break;
 	}

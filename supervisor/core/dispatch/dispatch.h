@@ -60,10 +60,8 @@ enum rc dispatch_init(struct dispatch *, const struct pool_config *, struct sess
 void dispatch_release(struct dispatch *);
 /* pipe_wait: no task is sent behind a head that has run for longer; MTIME_NEVER: no limit. */
 void dispatch_configure(struct dispatch *, mtime pipe_wait);
-
 /* True: an open pipe can take a task: it is empty, or with concurrency not full. */
 bool dispatch_has_place(const struct dispatch *);
-
 /* How many tasks wait for a worker; how many of them could be sent now, because no other task of
  * their session goes before them and no throttle refuses them; of these, suspects; and how many
  * wait for a throttle. */
@@ -74,8 +72,8 @@ uint32_t dispatch_throttled(const struct dispatch *);
 
 /* Append a task without a session to those that wait. It moves in. */
 void dispatch_offer(struct dispatch *, struct delivery *);
-/* Put a task that came back from a pipe before those that wait, or before those of its session. It
- * moves in, and is freed if its redelivery is as good. */
+/* Put a task that came back from a pipe before all that wait, or before its session's. It moves in,
+ * and is freed if its redelivery is as good. */
 void dispatch_requeue(struct dispatch *, struct delivery *, mtime now);
 /* If the session's front task waits to run alone, it waits in its session again. */
 void dispatch_withdraw(struct dispatch *, const struct session *, mtime now);
@@ -137,8 +135,7 @@ void dispatch_slot_up(struct dispatch *, struct pipe *);
 void dispatch_slot_limit(struct dispatch *, struct pipe *, uint32_t tasks_max);
 /* The buffer of bytes for this worker accepts more, or is full. */
 void dispatch_slot_writable(struct dispatch *, struct pipe *, bool is_writable);
-/* Send no more tasks to it, or send tasks to it again. Tasks that are in its pipe are not
- * affected. */
+/* Send no more tasks to it, or send tasks to it again. Those in its pipe are not affected. */
 void dispatch_slot_dismiss(struct dispatch *, struct pipe *);
 void dispatch_slot_keep(struct dispatch *, struct pipe *);
 /* Send no more tasks to it, and stop the clocks of its tasks: no limit applies any more. What runs

@@ -212,7 +212,7 @@ static enum session_state state_of(
 		return SESSION_HELD;
 	if (session->group && !session->is_due)
 		return SESSION_PARKED;
-	return sessions_needs_name(sessions, next, now) ? SESSION_HELD : SESSION_READY;
+	return sessions_must_name(sessions, next, now) ? SESSION_HELD : SESSION_READY;
 }
 
 static uint64_t quantum_of(const struct sessions *sessions)

@@ -46,7 +46,7 @@ void session_leave_group(struct sessions *, struct session *, mtime now);
 
 /* sessions_naming.c */
 /* The task, which is next in its session, must be named before it is sent. */
-bool sessions_needs_name(const struct sessions *, const struct delivery *next, mtime now);
+bool sessions_must_name(const struct sessions *, const struct delivery *next, mtime now);
 /* If no name is needed any more, nothing waits for one. */
 void sessions_stop_naming(struct sessions *, mtime now);
 

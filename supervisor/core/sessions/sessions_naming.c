@@ -11,7 +11,7 @@ static bool is_of(const struct naming *naming, const struct delivery *delivery)
 }
 
 /* One that no worker gets needs no name. */
-bool sessions_needs_name(const struct sessions *sessions, const struct delivery *next, mtime now)
+bool sessions_must_name(const struct sessions *sessions, const struct delivery *next, mtime now)
 {
 	const struct naming *naming = &sessions->naming;
 	if (now >= naming->until || !next->redelivered || next->invalid)

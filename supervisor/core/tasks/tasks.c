@@ -12,7 +12,7 @@ enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint
 	*tasks = (struct tasks){.context = context,
 		.send_again = MTIME_NEVER,
 		.delivered_at = MTIME_NEVER,
-		.kept_since = MTIME_NEVER};
+		.all_accepted_since = MTIME_NEVER};
 	bool has_sessions = context->config.session.is_on;
 	source_init(&tasks->source, has_sessions, context->effects, context->io);
 	pace_init(&tasks->pace, &context->config, context->now);
@@ -117,7 +117,7 @@ bool tasks_flow(const struct tasks *tasks)
 {
 	bool is_consuming = tasks_is_consuming(tasks) && tasks->source.state == SOURCE_IS_CONSUMING;
 	return tasks->context->phase != POOL_PAUSED &&
-	       (is_consuming || tasks->intake == INTAKE_WORKERS_KEPT ||
+	       (is_consuming || tasks->intake == INTAKE_ALL_ACCEPTED ||
 		       throttling_is_closed(&tasks->dispatch.throttling));
 }
 
@@ -143,7 +143,7 @@ void tasks_begin_consuming(struct tasks *tasks)
 	enum intake before = tasks->intake;
 	source_exclude_unacked(&tasks->source);
 	tasks_consume(tasks);
-	if (before == INTAKE_NO_WORKERS || before == INTAKE_WORKERS_KEPT)
+	if (before == INTAKE_NO_WORKERS || before == INTAKE_ALL_ACCEPTED)
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESUMES, NULL);
 	else if (before == INTAKE_THROTTLED)
 		pool_emit_plain(tasks->context, NOTICE_THROTTLE_OPENS, NULL);
@@ -196,9 +196,9 @@ static bool is_starved(const struct tasks *tasks)
 /* True: accepted tasks have kept all workers for so long that what waits for one would wait too
  * long.
  */
-static bool are_workers_kept(const struct tasks *tasks)
+static bool are_all_accepted(const struct tasks *tasks)
 {
-	return mtime_after(tasks->kept_since, WORKERS_KEPT_LIMIT) <= tasks->context->now;
+	return mtime_after(tasks->all_accepted_since, ALL_ACCEPTED_LIMIT) <= tasks->context->now;
 }
 
 /* True: another window is to be set. A narrowed window becomes whole when the deliveries from
@@ -221,7 +221,7 @@ static bool changes_window(const struct tasks *tasks)
  * again during long tasks would otherwise take one more each time. */
 static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply workers)
 {
-	return !tasks_is_consuming(tasks) && workers == WORKERS_READY && !are_workers_kept(tasks) &&
+	return !tasks_is_consuming(tasks) && workers == WORKERS_READY && !are_all_accepted(tasks) &&
 	       tasks->context->phase != POOL_PAUSED &&
 	       !throttling_is_closed(&tasks->dispatch.throttling) &&
 	       tasks->source.open < pace_window(&tasks->pace);
@@ -240,9 +240,9 @@ void tasks_decide_consuming(struct tasks *tasks, enum worker_supply workers)
 	if (tasks_is_consuming(tasks) && workers == WORKERS_FAILING) {
 		stop_consuming(tasks, INTAKE_NO_WORKERS);
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
-	} else if (tasks_is_consuming(tasks) && are_workers_kept(tasks)) {
-		stop_consuming(tasks, INTAKE_WORKERS_KEPT);
-		pool_emit_plain(tasks->context, NOTICE_WORKERS_KEPT, NULL);
+	} else if (tasks_is_consuming(tasks) && are_all_accepted(tasks)) {
+		stop_consuming(tasks, INTAKE_ALL_ACCEPTED);
+		pool_emit_plain(tasks->context, NOTICE_ALL_ACCEPTED, NULL);
 	} else if (tasks_is_consuming(tasks) &&
 		   (tasks->window_change == WINDOW_NEW || is_starved(tasks))) {
 		tasks_begin_consuming(tasks);
@@ -332,18 +332,18 @@ static uint32_t throttled_window(const struct tasks *tasks)
 	return supply < UINT32_MAX - others ? supply + others : UINT32_MAX;
 }
 
-static void record_kept_workers(struct tasks *tasks, uint32_t workers)
+static void record_all_accepted(struct tasks *tasks, uint32_t workers)
 {
 	uint32_t places = workers * tasks->context->config.concurrency;
 	if (tasks->dispatch.accepted < places || places == 0)
-		tasks->kept_since = MTIME_NEVER;
-	else if (tasks->kept_since == MTIME_NEVER)
-		tasks->kept_since = tasks->context->now;
+		tasks->all_accepted_since = MTIME_NEVER;
+	else if (tasks->all_accepted_since == MTIME_NEVER)
+		tasks->all_accepted_since = tasks->context->now;
 }
 
 void tasks_begin_turn(struct tasks *tasks, uint32_t workers)
 {
-	record_kept_workers(tasks, workers);
+	record_all_accepted(tasks, workers);
 	if (tasks->sessions) {
 		sessions_wake(tasks->sessions, tasks->context->now);
 		dispatch_check_name(
@@ -368,7 +368,7 @@ void tasks_hand_back_rest(struct tasks *tasks)
 static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 {
 	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED &&
-			  !are_workers_kept(tasks) &&
+			  !are_all_accepted(tasks) &&
 			  !throttling_is_closed(&tasks->dispatch.throttling);
 	if (is_at_work || tasks->source.state != SOURCE_IS_RESTED)
 		return MTIME_NEVER;
@@ -524,7 +524,8 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
 	deadline = mtime_min(deadline, throttling_deadline(&tasks->dispatch.throttling));
 	if (tasks_is_consuming(tasks))
-		deadline = mtime_min(deadline, mtime_after(tasks->kept_since, WORKERS_KEPT_LIMIT));
+		deadline = mtime_min(
+			deadline, mtime_after(tasks->all_accepted_since, ALL_ACCEPTED_LIMIT));
 	if (tasks->sessions)
 		deadline = mtime_min(deadline, session_channel_deadline(tasks));
 	return mtime_min(deadline, hand_back_at(tasks, workers));

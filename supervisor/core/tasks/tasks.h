@@ -17,7 +17,7 @@ enum intake {
 	INTAKE_STOPPED,      /* no: not begun yet, paused, draining, or stopped */
 	INTAKE_THROTTLED,    /* no: throttling_is_closed, and NOTICE_THROTTLE_CLOSES was emitted */
 	INTAKE_NO_WORKERS,   /* no: no worker lives, and NOTICE_SOURCE_RESTS was emitted */
-	INTAKE_WORKERS_KEPT, /* no: accepted tasks keep all; NOTICE_WORKERS_KEPT was emitted */
+	INTAKE_ALL_ACCEPTED, /* no: accepted tasks keep all; NOTICE_ALL_ACCEPTED was emitted */
 	INTAKE_WHOLE,        /* yes, with the wanted window */
 	INTAKE_NARROWED, /* yes, with a window that is smaller by what was unacked when it began */
 };
@@ -55,11 +55,11 @@ struct tasks {
 	mtime up_since;   /* the present channel consumes */
 	mtime full_at;    /* with sessions: in the latest turn that began with a full window */
 	mtime consume_at; /* with sessions: it does not consume again before */
-	uint32_t returns_max; /* of the present channel: see SOURCE_UP */
-	uint64_t deliveries;  /* since the start */
-	mtime delivered_at;   /* the latest of them; MTIME_NEVER: none yet */
-	uint32_t accepted;    /* live ones */
-	mtime kept_since; /* they are all that ready workers may have; MTIME_NEVER: they are not */
+	uint32_t returns_max;     /* of the present channel: see SOURCE_UP */
+	uint64_t deliveries;      /* since the start */
+	mtime delivered_at;       /* the latest of them; MTIME_NEVER: none yet */
+	uint32_t accepted;        /* live ones */
+	mtime all_accepted_since; /* they fill all ready workers; MTIME_NEVER: not so */
 };
 
 /* RC_MEMORY. */

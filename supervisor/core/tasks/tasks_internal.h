@@ -17,7 +17,7 @@ struct ending {
 #define TASKS_RESTING_LIMIT (60 * MTIME_SECOND)
 /* Before that the source stops consuming when accepted tasks keep all workers: what waits behind
  * them is unacked, and the broker takes it back after its ack timeout. */
-#define WORKERS_KEPT_LIMIT (60 * MTIME_SECOND)
+#define ALL_ACCEPTED_LIMIT (60 * MTIME_SECOND)
 /* A microsecond later, since each turn reads the clock. */
 #define TASKS_NEXT_TURN 1
 

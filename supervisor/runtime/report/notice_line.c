@@ -85,7 +85,7 @@
 		"worker exceeded its {what} ({span}){culprit}; ending it")                          \
 	X(NOTICE_WORKER_RECYCLED, LOG_INFO, "{recycled}")                                           \
 	X(NOTICE_SOURCE_RESTS, LOG_WARN, "no worker lives: not consuming until one is ready")       \
-	X(NOTICE_WORKERS_KEPT, LOG_INFO,                                                            \
+	X(NOTICE_ALL_ACCEPTED, LOG_INFO,                                                            \
 		"not consuming: all workers have been busy with accepted tasks for a minute")       \
 	X(NOTICE_SOURCE_RESUMES, LOG_INFO, "a worker is ready: consuming")                          \
 	X(NOTICE_THROTTLE_CLOSES, LOG_INFO,                                                         \

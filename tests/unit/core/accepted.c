@@ -398,8 +398,8 @@ START_TEST(what_waits_behind_long_ones_goes_back)
 	rig_forget(&rig);
 	rig_wait(&rig, MTIME_SECOND);
 	rig_expect(&rig, "rest");
-	rig_expect_told(&rig, "WORKERS_KEPT");
-	ck_assert(pool_facts(rig.pool).are_workers_kept);
+	rig_expect_told(&rig, "ALL_ACCEPTED");
+	ck_assert(pool_facts(rig.pool).are_all_accepted);
 	rig_source_fact(&rig, SOURCE_RESTED);
 	rig_wait(&rig, MTIME_MINUTE);
 	rig_expect(&rig, "requeue 3");
@@ -408,7 +408,7 @@ START_TEST(what_waits_behind_long_ones_goes_back)
 	rig_turn(&rig);
 	ck_assert_ptr_nonnull(strstr(rig.done, "consume"));
 	ck_assert_ptr_nonnull(strstr(rig.told, "SOURCE_RESUMES"));
-	ck_assert(!pool_facts(rig.pool).are_workers_kept);
+	ck_assert(!pool_facts(rig.pool).are_all_accepted);
 	rig_end(&rig);
 }
 END_TEST
@@ -425,7 +425,7 @@ START_TEST(short_ones_stop_nothing)
 		rig_answer(&rig, 0, STATUS_DONE);
 		rig_turn(&rig);
 	}
-	ck_assert_ptr_null(strstr(rig.told, "WORKERS_KEPT"));
+	ck_assert_ptr_null(strstr(rig.told, "ALL_ACCEPTED"));
 	rig_end(&rig);
 }
 END_TEST
@@ -456,7 +456,7 @@ START_TEST(a_worker_that_ends_slowly_is_none_that_is_kept)
 	rig_turn(&rig);
 	rig_broken(&rig, 0, 1);
 	rig_wait(&rig, 9 * MTIME_MINUTE);
-	ck_assert_ptr_null(strstr(rig.told, "WORKERS_KEPT"));
+	ck_assert_ptr_null(strstr(rig.told, "ALL_ACCEPTED"));
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_end(&rig);
