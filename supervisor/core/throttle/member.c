@@ -67,7 +67,7 @@ uint32_t member_keys_led(const struct member *member)
 	return fit > 0 ? (uint32_t)fit : 1;
 }
 
-static void use(struct member *member, struct shared_figures figures)
+static void use_figures(struct member *member, struct shared_figures figures)
 {
 	struct throttle_figures own = {
 		.limit = figures.limit, .period = figures.period, .max_keys = member->max_keys};
@@ -80,9 +80,10 @@ static void use(struct member *member, struct shared_figures figures)
 void member_set(struct member *member, uint32_t limit, mtime period)
 {
 	uint64_t version = member->figures.version;
-	use(member, (struct shared_figures){.version = version + (version < SHARED_VERSION_MAX),
-			    .limit = limit,
-			    .period = period});
+	use_figures(
+		member, (struct shared_figures){.version = version + (version < SHARED_VERSION_MAX),
+				.limit = limit,
+				.period = period});
 	member->has_news = true;
 }
 
@@ -90,7 +91,7 @@ void member_set_keys(struct member *member, uint32_t max_keys, uint64_t places)
 {
 	member->max_keys = max_keys;
 	member->places = places;
-	use(member, member->figures);
+	use_figures(member, member->figures);
 }
 
 struct shared_figures member_figures(const struct member *member)
@@ -103,7 +104,7 @@ struct shared_figures member_figures(const struct member *member)
 static void use_configured(struct member *member)
 {
 	if (member->figures.version == 0)
-		use(member, member->configured);
+		use_figures(member, member->configured);
 }
 
 /* ---------- requests and answers ---------- */
@@ -141,7 +142,7 @@ const struct throttle_answer *member_on_request(
 	if (!member->is_up)
 		return NULL;
 	if (request->figures.version > member->figures.version)
-		use(member, request->figures);
+		use_figures(member, request->figures);
 	if (request->member == member->id)
 		sent_at = grants_sent_at(member->throttle, request->number);
 	bool led = leader_is_leading(member->leader, now);
@@ -166,7 +167,7 @@ void member_on_answer(struct member *member, const struct throttle_answer *answe
 		leader_resign(member->leader);
 	if (answer->figures.version < member->figures.version)
 		return;
-	use(member, answer->figures);
+	use_figures(member, answer->figures);
 	member->has_news = false;
 }
 
@@ -185,7 +186,7 @@ void member_inherit(
 	if (!member->is_up || handover->member != member->id)
 		return;
 	if (handover->figures.version > member->figures.version)
-		use(member, handover->figures);
+		use_figures(member, handover->figures);
 	use_configured(member);
 	leader_inherit(member->leader, handover, asked_at, now);
 }
