@@ -541,7 +541,7 @@ void throttle_log_remove(struct throttle_log *log)
 	throttle_log_close(log);
 }
 
-/* ---------- files that nobody appends to ---------- */
+/* ---------- files without a writer ---------- */
 
 /* "throttle-NAME.0" or "throttle-NAME+KEY.0", or the same with ".1". */
 static bool is_of_throttle(struct text file, struct text name)
