@@ -82,14 +82,12 @@ bool throttle_knows_since(const struct throttle *, mtime since) MUST_CHECK;
  * times, and the keys in the order of their latest ones: as throttle_restore wants them. */
 void throttle_each_start(const struct throttle *, mtime since,
 	void (*on_starts)(void *ctx, uint64_t key, uint32_t starts, mtime at), void *ctx);
-/* Before the first throttle_ask: there were so many starts with this key, not before its former
- * ones, nor before the time of throttle_missed. The key whose latest start is the oldest comes
- * first. throttle_starts does not count them. Without memory or space for another key, any key may
- * have had them. */
+/* There were so many starts with this key; earlier than its former ones, or than throttle_missed,
+ * they count as equal to those. Before the first throttle_ask the key whose latest start is the
+ * oldest comes first. Not between throttle_charge and throttle_end_turn. throttle_starts does not
+ * count them. Without memory or space for another key, any key may have had them. */
 void throttle_restore(struct throttle *, uint64_t key, uint32_t starts, mtime at);
-
-/* The same for any number of starts: the next one of the key is a period later. Not between
- * throttle_charge and throttle_end_turn. */
+/* The same for any number of starts: the next one of the key is a period later. */
 void throttle_use_up(struct throttle *, uint64_t key, mtime at);
 
 /* Shared by several supervisors (grants.h): how many keys a leader has answered about so far, and
