@@ -112,13 +112,35 @@ static struct window *window_open(struct throttle *throttle, uint64_t key)
 	return window;
 }
 
-/* More keys are remembered than max_keys, which was lowered: a higher limit holds for those that
- * are left of them. */
-static bool may_not_grow(const struct throttle *throttle, const struct window *window)
+/* Not while more keys are remembered than max_keys, which was lowered: the old keys and a higher
+ * limit together would take more memory than either figure allows. */
+static bool rings_may_grow(const struct throttle *throttle)
+{
+	return throttle->by_key.count <= throttle->figures.max_keys;
+}
+
+/* As much of the limit as the key's ring has places for; 0: it has none. */
+static uint32_t usable_limit(const struct throttle *throttle, struct window *window)
+{
+	uint32_t limit = throttle->figures.limit, size = window->ring.size;
+	if (rings_may_grow(throttle) && ring_reserve(&window->ring, limit) == RC_OK)
+		return limit;
+	return size < limit ? size : limit;
+}
+
+/* When a ring may get the places that it has not got now. */
+static mtime grows_at(const struct throttle *throttle, mtime now)
+{
+	return rings_may_grow(throttle) ? mtime_after(now, THROTTLE_MEMORY_WAIT)
+					: empty_at(throttle, oldest(throttle), now);
+}
+
+static mtime window_free_at(const struct throttle *throttle, struct window *window, mtime now)
 {
 	const struct throttle_figures *figures = &throttle->figures;
-	return !throttle->grants && window->ring.size < figures->limit &&
-	       throttle->by_key.count > figures->max_keys;
+	uint32_t limit = usable_limit(throttle, window);
+	mtime at = limit > 0 ? ring_free_at(&window->ring, limit, figures->period) : MTIME_NEVER;
+	return at > now && limit < figures->limit ? mtime_min(at, grows_at(throttle, now)) : at;
 }
 
 uint64_t throttle_key(const struct throttle *throttle, struct text key)
@@ -150,10 +172,8 @@ mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct wi
 {
 	const struct throttle_figures *figures = &throttle->figures;
 	struct window *window = window_find(throttle, key);
-	if (window && may_not_grow(throttle, window)) {
-		mtime space_at = make_space(throttle, figures->max_keys, now);
-		if (space_at > 0)
-			return space_at;
+	if (window && !throttle->grants && window->ring.size < figures->limit) {
+		make_space(throttle, figures->max_keys, now);
 		window = window_find(throttle, key);
 	}
 	if (!window) {
@@ -168,9 +188,7 @@ mtime throttle_ask(struct throttle *throttle, uint64_t key, mtime now, struct wi
 		*ret_window = window;
 		return grants_ask(throttle, window, now);
 	}
-	if (!window || ring_reserve(&window->ring, figures->limit) != RC_OK)
-		return mtime_after(now, THROTTLE_MEMORY_WAIT);
-	mtime at = ring_free_at(&window->ring, figures->limit, figures->period);
+	mtime at = window ? window_free_at(throttle, window, now) : grows_at(throttle, now);
 	if (at <= now)
 		*ret_window = window;
 	return at;
@@ -269,18 +287,19 @@ bool throttle_knows_since(const struct throttle *throttle, mtime since)
 	return knows;
 }
 
-/* With a ring for the limit. NULL: any key may have had starts up to then. */
+/* Its ring has places. NULL: without memory, this key or any other may have had starts up to then.
+ */
 static struct window *window_restore(struct throttle *throttle, uint64_t key, mtime at)
 {
 	struct window *window = window_find(throttle, key);
 	if (!window && make_space(throttle, throttle->figures.max_keys - 1, at) == 0)
 		window = window_open(throttle, key);
-	if (window && !may_not_grow(throttle, window) &&
-		ring_reserve(&window->ring, throttle->figures.limit) == RC_OK)
+	if (window && usable_limit(throttle, window) > 0)
 		return window;
-	throttle_missed(throttle, at);
 	if (window)
-		ring_use_up(&window->ring, at);
+		ring_forgot(&window->ring, at);
+	else
+		throttle_missed(throttle, at);
 	return NULL;
 }
 

@@ -234,6 +234,24 @@ START_TEST(a_key_for_which_a_leader_has_no_memory_waits)
 }
 END_TEST
 
+/* The leader forgets none of eight keys for the two that it has memory for. */
+START_TEST(a_higher_limit_stops_no_key_for_which_a_leader_has_less_memory)
+{
+	start_all(10, PERIOD);
+	for (int i = 0; i < MEMBERS; i++)
+		member_set_keys(supervisors[i].member, 100, 100);
+	run_for(SILENCE + MTIME_SECOND);
+	for (uint64_t key = 1; key <= 8; key++)
+		ck_assert(start_key(&supervisors[1], key));
+	member_set(supervisors[1].member, 50, PERIOD);
+	run_for(MTIME_SECOND);
+	ck_assert_uint_eq(member_keys_led(leader->member), 2);
+	for (uint64_t key = 1; key <= 8; key++)
+		ck_assert(start_key(&supervisors[2], key));
+	ck_assert(!start_key(&supervisors[2], 9));
+}
+END_TEST
+
 /* ---------- answers that come too late ---------- */
 
 /* It took longer than its lease: nobody uses its start, and it does not count. */
@@ -457,6 +475,7 @@ static Suite *members_suite(void)
 	tcase_add_test(all, it_holds_also_if_the_last_one_hands_over);
 	tcase_add_test(all, a_limit_of_others_takes_no_more_memory_than_a_leader_may_use);
 	tcase_add_test(all, a_key_for_which_a_leader_has_no_memory_waits);
+	tcase_add_test(all, a_higher_limit_stops_no_key_for_which_a_leader_has_less_memory);
 	tcase_add_test(all, what_a_late_answer_grants_goes_back);
 	tcase_add_test(all, a_lease_grows_until_answers_come_in_time);
 	tcase_add_test(all, one_very_late_answer_makes_the_lease_long_for_some_answers_only);

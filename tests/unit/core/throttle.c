@@ -21,6 +21,8 @@ struct model {
 	mtime now;
 	mtime blurred_until; /* a longer period may contain what was forgotten before */
 	mtime last_answer;
+	bool keys_change; /* max_keys, too */
+	uint32_t lowest_limit;
 };
 
 static int between(int min, int max)
@@ -55,11 +57,11 @@ static mtime naive_space(const struct model *model, int key)
 }
 
 /* The list is scanned: this start leaves the window when fewer than limit are in it. */
-static mtime naive_free_at(const struct model *model, int key)
+static mtime naive_free_at(const struct model *model, int key, uint32_t limit)
 {
 	uint32_t in_window = 0;
 	for (int i = model->count[key] - 1; i >= 0; i--)
-		if (++in_window == model->figures.limit)
+		if (++in_window == limit)
 			return model->starts[key][i] + model->figures.period;
 	return 0;
 }
@@ -67,7 +69,26 @@ static mtime naive_free_at(const struct model *model, int key)
 static mtime naive_ask(const struct model *model, int key)
 {
 	mtime space = is_in_use(model, key) ? 0 : naive_space(model, key);
-	return mtime_max(space, naive_free_at(model, key));
+	return mtime_max(space, naive_free_at(model, key, model->figures.limit));
+}
+
+static bool is_exact(const struct model *model, int key, mtime at)
+{
+	mtime naive = naive_ask(model, key);
+	bool is_early = at < naive && naive > model->now;
+	bool is_late = at > naive && at > model->now;
+	return !is_early && (!is_late || model->now < model->blurred_until);
+}
+
+/* With more keys than max_keys a higher limit may not hold yet, but at least the lowest that there
+ * was holds for a key in use. */
+static bool is_in_bounds(const struct model *model, int key, mtime at)
+{
+	bool starts = at <= model->now;
+	bool is_late = is_in_use(model, key) && at > naive_free_at(model, key, model->lowest_limit);
+	if (starts)
+		return naive_free_at(model, key, model->figures.limit) <= model->now;
+	return !is_late || model->now < model->blurred_until;
 }
 
 static void advance(struct model *model)
@@ -100,6 +121,10 @@ static void resize(struct model *model)
 {
 	mtime before = model->figures.period;
 	model->figures.limit = (uint32_t)between(1, 100);
+	if (model->figures.limit < model->lowest_limit)
+		model->lowest_limit = model->figures.limit;
+	if (model->keys_change)
+		model->figures.max_keys = (uint32_t)between(1, KEYS);
 	if (between(0, 1))
 		model->figures.period = between(1, 1000);
 	if (model->figures.period > before)
@@ -114,15 +139,12 @@ static bool call(struct model *model)
 	char buffer[8];
 	int key = between(0, between(0, KEYS - 1));
 	struct window *window = NULL;
-	mtime naive = naive_ask(model, key);
 	uint64_t number = throttle_key(model->throttle, key_of(key, buffer));
 	if (between(0, 1)) /* it changes nothing, whether the key is known or not */
 		throttle_expect(model->throttle, &number, 1);
 	mtime at = throttle_ask(model->throttle, number, model->now, &window);
-	bool is_early = at < naive && naive > model->now;
-	bool is_late = at > naive && at > model->now;
 	model->last_answer = at;
-	if (is_early || (is_late && model->now >= model->blurred_until))
+	if (!(model->keys_change ? is_in_bounds : is_exact)(model, key, at))
 		return false;
 	if (at > model->now)
 		return true;
@@ -144,23 +166,37 @@ static void play_round(struct model *model, int round)
 	}
 }
 
-START_TEST(a_million_calls_are_answered_as_by_a_list_of_all_starts)
+static void play_rounds(bool keys_change)
 {
 	static struct model model;
 	uint64_t starts = 0;
 	srandom(20);
 	for (int round = 0; round < ROUNDS; round++) {
-		model = (struct model){.figures = {.limit = (uint32_t)between(1, 100),
-					       .period = between(1, 1000),
-					       .max_keys = (uint32_t)between(1, KEYS)}};
+		model = (struct model){.keys_change = keys_change,
+			.figures = {.limit = (uint32_t)between(1, 100),
+				.period = between(1, 1000),
+				.max_keys = (uint32_t)between(1, KEYS)}};
+		model.lowest_limit = model.figures.limit;
 		model.throttle = throttle_new(&model.figures, SEED);
 		ck_assert_ptr_nonnull(model.throttle);
 		play_round(&model, round);
-		ck_assert_uint_le(throttle_keys(model.throttle), model.figures.max_keys);
+		if (!keys_change)
+			ck_assert_uint_le(throttle_keys(model.throttle), model.figures.max_keys);
 		starts += throttle_starts(model.throttle);
 		throttle_free(model.throttle);
 	}
 	ck_assert_uint_gt(starts, ROUNDS * ROUND / 10); /* it did not only refuse */
+}
+
+START_TEST(a_million_calls_are_answered_as_by_a_list_of_all_starts)
+{
+	play_rounds(false);
+}
+END_TEST
+
+START_TEST(also_while_max_keys_changes_none_starts_too_early_and_none_stalls)
+{
+	play_rounds(true);
 }
 END_TEST
 
@@ -383,16 +419,23 @@ END_TEST
  */
 START_TEST(after_fewer_keys_a_higher_limit_holds_for_those_that_are_left)
 {
-	struct throttle *throttle = with(1, 1000, 2);
+	struct throttle *throttle = with(2, 1000, 2);
 	start(throttle, "a", 0, 1);
 	start(throttle, "b", 10, 1);
-	configure(throttle, 3, 1000, 1);
+	configure(throttle, 4, 1000, 1);
+	start(throttle, "b", 20, 1); /* the old limit */
 	ck_assert_int_eq(ask(throttle, "b", 20), 1000);
-	ck_assert_int_eq(ask(throttle, "a", 20), 1000);
-	ck_assert_int_eq(ask(throttle, "a", 1000), 1010);
+	start(throttle, "a", 30, 1);
+	ck_assert_int_eq(ask(throttle, "a", 40), 1000);
+	ck_assert_int_eq(ask(throttle, "c", 40), 1020);
+	ck_assert_uint_eq(throttle_keys(throttle), 2);
+	start(throttle, "b", 1010, 1);
+	ck_assert_int_eq(ask(throttle, "b", 1010), 1020);
+	ck_assert_int_le(ask(throttle, "b", 1020), 1020);
+	ck_assert_int_le(ask(throttle, "b", 1030), 1030);
 	ck_assert_uint_eq(throttle_keys(throttle), 1);
-	start(throttle, "b", 1000, 2);
-	ck_assert_int_eq(ask(throttle, "b", 1000), 1010);
+	start(throttle, "b", 1030, 3);
+	ck_assert_int_eq(ask(throttle, "b", 1030), 2010);
 	throttle_free(throttle);
 }
 END_TEST
@@ -413,17 +456,19 @@ START_TEST(a_key_that_is_used_up_waits_for_a_period)
 }
 END_TEST
 
-/* What would not fit counts for any key. */
+/* What does not fit counts for its key only. */
 START_TEST(after_fewer_keys_restored_starts_make_no_ring_larger)
 {
 	struct throttle *throttle = with(1, 1000, 2);
 	throttle_restore(throttle, number_of(throttle, "a"), 1, 0);
 	throttle_restore(throttle, number_of(throttle, "b"), 1, 0);
 	configure(throttle, 3, 1000, 1);
-	throttle_restore(throttle, number_of(throttle, "b"), 1, 500);
+	throttle_restore(throttle, number_of(throttle, "b"), 2, 500);
 	ck_assert(!throttle_knows_since(throttle, 499));
+	ck_assert(!throttle_is_unsure(throttle, 600));
+	ck_assert_int_eq(ask(throttle, "b", 999), 1000);
 	ck_assert_int_eq(ask(throttle, "b", 1000), 1500);
-	ck_assert_int_eq(ask(throttle, "c", 1000), 1500);
+	start(throttle, "c", 1500, 3);
 	throttle_free(throttle);
 }
 END_TEST
@@ -519,8 +564,8 @@ START_TEST(what_finds_no_space_when_it_is_restored_may_be_of_any_key)
 		callocs_left = left + 1;
 	}
 	callocs_left = LONG_MAX;
-	ck_assert_int_eq(ask(throttle, "b", 200), 1101);
-	ck_assert_int_eq(ask(throttle, "a", 200), 1101);
+	ck_assert_int_eq(ask(throttle, "b", 200), 1100);
+	ck_assert_int_eq(ask(throttle, "a", 200), 1101); /* for its ring only there was no memory */
 	throttle_free(throttle);
 }
 END_TEST
@@ -646,7 +691,7 @@ END_TEST
 
 /* ---------- without memory ---------- */
 
-START_TEST(without_memory_nothing_starts)
+START_TEST(without_memory_no_new_key_starts)
 {
 	struct throttle *throttle = with(2, 1000, 10);
 	start(throttle, "a", 10, 2);
@@ -655,13 +700,22 @@ START_TEST(without_memory_nothing_starts)
 		ck_assert_int_eq(ask(throttle, "b", 20), 20 + THROTTLE_MEMORY_WAIT);
 		callocs_left = LONG_MAX;
 	}
-	configure(throttle, 3, 1000, 10);
-	callocs_left = 0;
-	ck_assert_int_eq(ask(throttle, "a", 20), 20 + THROTTLE_MEMORY_WAIT);
-	callocs_left = LONG_MAX;
-	start(throttle, "a", 20, 1);
-	ck_assert_int_eq(ask(throttle, "a", 20), 1010);
 	start(throttle, "b", 20, 1);
+	throttle_free(throttle);
+}
+END_TEST
+
+START_TEST(without_memory_for_a_higher_limit_the_old_one_holds)
+{
+	struct throttle *throttle = with(2, MTIME_SECOND, 1);
+	start(throttle, "", 0, 1);
+	configure(throttle, 3, MTIME_SECOND, 1);
+	callocs_left = 0;
+	start(throttle, "", 10, 1);
+	ck_assert_int_eq(ask(throttle, "", 20), 20 + THROTTLE_MEMORY_WAIT);
+	callocs_left = LONG_MAX;
+	start(throttle, "", 20, 1);
+	ck_assert_int_eq(ask(throttle, "", 20), MTIME_SECOND);
 	throttle_free(throttle);
 }
 END_TEST
@@ -683,6 +737,7 @@ static Suite *throttle_suite(void)
 {
 	Suite *suite = suite_create("throttle");
 	UNIT_CASE(suite, "all", a_million_calls_are_answered_as_by_a_list_of_all_starts,
+		also_while_max_keys_changes_none_starts_too_early_and_none_stalls,
 		a_start_leaves_the_window_when_it_is_one_period_old, a_million_starts_in_a_year,
 		a_time_that_goes_back_gives_no_start_away,
 		what_was_written_late_counts_as_late_as_that,
@@ -704,7 +759,9 @@ static Suite *throttle_suite(void)
 		the_starts_in_the_windows_are_counted, the_supply_is_what_may_start_within_a_span,
 		the_wait_without_a_key_changes_nothing,
 		what_one_throttle_refuses_costs_nothing_in_another, no_throttles_refuse_nothing,
-		without_memory_nothing_starts, without_memory_there_is_no_throttle);
+		without_memory_no_new_key_starts,
+		without_memory_for_a_higher_limit_the_old_one_holds,
+		without_memory_there_is_no_throttle);
 	return suite;
 }
 
