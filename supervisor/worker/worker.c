@@ -451,8 +451,10 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 	worker->exit_turn = ev_iteration(worker->workers->loop);
 	child_start_ended(&worker->start, &exit);
 	worker->exit = exit;
-	snprintf(worker->last_exit, sizeof worker->last_exit, LAST_EXIT_NAME "=%d %s %d", (int)pid,
-		exit.kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit.number);
+	if (exit.kind == EXIT_STATUS || exit.kind == EXIT_SIGNAL) /* its program has run */
+		snprintf(worker->last_exit, sizeof worker->last_exit, LAST_EXIT_NAME "=%d %s %d",
+			(int)pid, exit.kind == EXIT_SIGNAL ? "signal" : "exit status",
+			(int)exit.number);
 	drop_output(worker);
 	/* Read only what is there now: a grandchild may hold the other end and never stop writing.
 	 */

@@ -3,6 +3,8 @@
 #include "unit/support/worker/workers_rig.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -246,6 +248,40 @@ START_TEST(a_failed_start_has_its_stage_and_error)
 		workers_request(rig.workers, 0, i, SLOT_SPAWN);
 		ck_assert_uint_eq(rig.pool->count, i); /* an effect does not call back */
 		expect_not_started(&rig, "exec", cases[i].error);
+	}
+	workers_rig_close(&rig);
+}
+END_TEST
+
+static void expect_logged_last_exit(struct workers_rig *rig, int pid, const char *how)
+{
+	char wanted[80] = "the one before: none";
+	if (how)
+		snprintf(wanted, sizeof wanted, "the one before: %d %s\"", pid, how);
+	while (!strstr(workers_rig_log(rig), wanted))
+		workers_rig_turn(rig);
+}
+
+/* A start that failed had no process that could end: the worker hears of the one before it. */
+START_TEST(a_worker_gets_how_the_latest_process_ended)
+{
+	struct workers_rig rig;
+	uint32_t life = 1;
+	start(&rig, PIPE_PATH, "remembers");
+	workers_rig_expect(&rig, SLOT_READY);
+	expect_logged_last_exit(&rig, 0, NULL);
+	for (int kills = 0; kills < 2; kills++) {
+		int pid = (int)workers_pid(rig.workers, 0, life);
+		workers_request(rig.workers, 0, life, kills ? SLOT_KILL : SLOT_QUIT);
+		while (rig.pool->events[workers_rig_next(&rig)].kind != SLOT_GONE)
+			; /* its pipe may end before it */
+		rig.command[0] = (char *)"/nowhere/at/all";
+		workers_request(rig.workers, 0, ++life, SLOT_SPAWN);
+		expect_not_started(&rig, "exec", ENOENT);
+		rig.command[0] = (char *)unit_own_path();
+		workers_request(rig.workers, 0, ++life, SLOT_SPAWN);
+		workers_rig_expect(&rig, SLOT_READY);
+		expect_logged_last_exit(&rig, pid, kills ? "signal 9" : "exit status 0");
 	}
 	workers_rig_close(&rig);
 }
@@ -505,7 +541,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(each, a_request_names_its_task, 0, FORMS);
 	suite_add_tcase(s, each);
 	UNIT_CASE(s, "one", requests_for_another_life_are_ignored,
-		a_failed_start_has_its_stage_and_error, a_full_stdin_drops_lines_with_one_warning,
+		a_failed_start_has_its_stage_and_error, a_worker_gets_how_the_latest_process_ended,
+		a_full_stdin_drops_lines_with_one_warning,
 		slots_can_be_added_while_workers_are_busy);
 	return s;
 }

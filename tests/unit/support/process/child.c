@@ -325,6 +325,14 @@ static int child_repeats(struct child *child)
 	return 0;
 }
 
+/* Logs how the process before it ended, and is a good worker. */
+static int child_remembers(struct child *child)
+{
+	const char *last = getenv("WPOOL_LAST_EXIT");
+	fprintf(stderr, "the one before: %s\n", last ? last : "none");
+	return child_echo(child);
+}
+
 static int child_stays(struct child *child)
 {
 	(void)child;
@@ -344,7 +352,7 @@ int child_run(const char *form, const char *name)
 		{"complains", child_complains}, {"yields", child_yields},
 		{"repeats", child_repeats}, {"tells", child_tells},
 		{"tells-late", child_tells_late}, {"tells-ahead", child_tells_ahead},
-		{"dies-ahead", child_dies_ahead}};
+		{"dies-ahead", child_dies_ahead}, {"remembers", child_remembers}};
 	char address[256], line[64];
 	if (!child_control(address, sizeof address))
 		return 4;
