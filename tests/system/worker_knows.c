@@ -1,9 +1,11 @@
-/* What a worker knows and may decide, with both SDKs: its place and its attempt, and the hard limit
- * of the task in hand. The workers are tests/workers/knowing.c and knowing.py. */
+/* What a worker knows and may decide, with both SDKs: its place, its attempt, the form of its tasks
+ * and how the process before it ended, and the hard limit of the task in hand. The workers are
+ * tests/workers/knowing.c and knowing.py. */
 #include "harness/command.h"
 #include "harness/control.h"
 #include "system/system.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,10 +97,37 @@ START_TEST(scaled_workers_know_their_number)
 }
 END_TEST
 
+/* The pid of the worker, which knows that of the one before it. */
+static int expect_before(const char *before)
+{
+	struct message *reply =
+		client_call(fixture.client, fixture.queue, &(struct letter){.body = "before"});
+	char *rest;
+	int pid = (int)strtol(reply->body, &rest, 10);
+	ck_assert_str_eq(
+		rest, scratch_text(": body: auto, headers: text, properties: true; %s", before));
+	message_free(reply);
+	return pid;
+}
+
+START_TEST(a_new_worker_knows_how_the_one_before_ended)
+{
+	struct proc *proc = serve(_i, "retry: {attempts: 3, delay: [100ms]}");
+	control_expect_text(RUN(0, "scale", "tested", "1"), "1 worker wanted");
+	control_await_figure("workers", "ready", 1);
+	int pid = expect_before("none");
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	proc_expect_gone(pid);
+	expect_before(scratch_text("%d signal 9", pid));
+	fixture_stop(proc);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("worker_knows",
 		{limit_of_the_worker_ends_all_attempts_but_the_last, LANGUAGES},
 		{limit_of_the_worker_may_be_longer, LANGUAGES},
-		{scaled_workers_know_their_number, LANGUAGES});
+		{scaled_workers_know_their_number, LANGUAGES},
+		{a_new_worker_knows_how_the_one_before_ended, LANGUAGES});
 }

@@ -25,6 +25,13 @@ static void handle(struct wpool_task *task, void *context)
 	if (strcmp(body, "stay") == 0) {
 		for (;;)
 			pause();
+	} else if (strcmp(body, "before") == 0) {
+		const char *last_exit = getenv("WPOOL_LAST_EXIT");
+		char text[200];
+		int len = snprintf(text, sizeof text, "%d: %s; %s", (int)getpid(),
+			getenv("WPOOL_TASK"), last_exit ? last_exit : "none");
+		wpool_reply(task, text, (size_t)len);
+		return;
 	} else if (sscanf(body, "limit %lld", &limit_ms) == 1 &&
 		   wpool_task_attempt(task) < wpool_task_attempts(task)) {
 		wpool_set_hard_limit(task, limit_ms);

@@ -21,6 +21,8 @@ def handle(task):
     word, *rest = task.text.split(maxsplit=2)
     if word == "stay":
         stay()
+    elif word == "before":
+        return f"{os.getpid()}: {os.environ['WPOOL_TASK']}; {os.environ.get('WPOOL_LAST_EXIT', 'none')}"
     elif word == "limit" and task.attempt < task.attempts:
         task.set_hard_limit(int(rest[0]) / 1000)
         stay()

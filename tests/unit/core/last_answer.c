@@ -65,6 +65,39 @@ START_TEST(of_several_open_tasks_no_other_is_a_suspect)
 }
 END_TEST
 
+/* It has no message that another worker could get. */
+START_TEST(an_accepted_one_beside_it_becomes_a_dead_letter)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_several(1, 2), 2);
+	rig_answer_task(&rig, 0, 1, 2, STATUS_ACCEPTED);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 2");
+	rig_forget(&rig);
+	answer_last(&rig);
+	rig_expect(&rig, "publish 1 dead 2");
+	ck_assert_int_eq(rig.reason, REASON_CRASHED);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Its worker is the last one: no other one is started for them. */
+START_TEST(while_the_pool_drains_those_behind_it_go_back)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_config(1, 3), 3);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	answer_last(&rig);
+	rig_expect(&rig, "requeue 2, requeue 3");
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1, close");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(nothing_that_follows_it_is_heard)
 {
 	struct rig rig;
@@ -97,7 +130,9 @@ static Suite *last_answer_suite(void)
 	Suite *suite = suite_create("core/last_answer");
 	UNIT_CASE(suite, "last answer", what_waits_in_its_pipe_counts_no_attempt,
 		one_that_was_accepted_is_no_dead_letter,
-		of_several_open_tasks_no_other_is_a_suspect, nothing_that_follows_it_is_heard,
+		of_several_open_tasks_no_other_is_a_suspect,
+		an_accepted_one_beside_it_becomes_a_dead_letter,
+		while_the_pool_drains_those_behind_it_go_back, nothing_that_follows_it_is_heard,
 		it_ends_a_task_of_a_session);
 	return suite;
 }

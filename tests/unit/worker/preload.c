@@ -63,7 +63,9 @@ static _Noreturn void be_worker(const char *form, const int streams[3], bool lea
 		close(streams[i]);
 	}
 	unsetenv("WPOOL_PRELOAD");
-	fprintf(stderr, "slot %s of %s\n", getenv(names[0]), getenv(names[1]));
+	const char *last_exit = getenv(names[3]);
+	fprintf(stderr, "slot %s of %s, before %s\n", getenv(names[0]), getenv(names[1]),
+		last_exit ? last_exit : "none");
 	exit(child_run(form, "echo"));
 }
 
@@ -271,8 +273,8 @@ START_TEST(forked_workers_work_and_quit)
 		workers_request(rig.workers, slot, 1, SLOT_QUIT);
 		workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
 	}
-	expect_logged(&rig, "slot 0 of 5");
-	expect_logged(&rig, "slot 4 of 5");
+	expect_logged(&rig, "slot 0 of 5, before none");
+	expect_logged(&rig, "slot 4 of 5, before none");
 	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 1);
 	ck_assert_uint_eq(count_logged(&rig, "forked its first worker"), 1);
 	workers_rig_close(&rig);
@@ -285,6 +287,9 @@ START_TEST(a_killed_worker_is_forked_again)
 	struct workers_rig rig;
 	start(&rig, "good", 1);
 	workers_rig_expect(&rig, SLOT_READY);
+	char wanted[64];
+	snprintf(wanted, sizeof wanted, "slot 0 of 1, before %d signal 9",
+		(int)workers_pid(rig.workers, 0, 1));
 	workers_request(rig.workers, 0, 1, SLOT_KILL);
 	const struct event *event;
 	do
@@ -294,6 +299,7 @@ START_TEST(a_killed_worker_is_forked_again)
 	ck_assert_int_eq(event->slot.exit.number, SIGKILL);
 	workers_request(rig.workers, 0, 2, SLOT_SPAWN);
 	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.life, 2);
+	await_logged(&rig, wanted);
 	ck_assert_uint_eq(count_logged(&rig, "the preloaded process was started"), 1);
 	workers_rig_close(&rig);
 }

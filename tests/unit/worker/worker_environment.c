@@ -128,6 +128,7 @@ START_TEST(a_worker_knows_how_the_one_before_ended)
 	expect_environment(&config, PLACE);
 	last_exit = own;
 	expect_environment(&config, PLACE "WPOOL_LAST_EXIT=4 signal 9;");
+	last_exit = NULL;
 	environ = before;
 }
 END_TEST
