@@ -97,6 +97,7 @@ static void answer(struct exchange *exchange, struct sent_task *task, const stru
 	task->digest = digest_of(output);
 	task->frame = fault_bytes(whole);
 	exchange->answered++;
+	exchange->has_last |= output->status == STATUS_DONE_LAST;
 	while (exchange->oldest < exchange->count && exchange->tasks[exchange->oldest].is_answered)
 		exchange->oldest++;
 }

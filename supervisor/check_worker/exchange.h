@@ -27,6 +27,7 @@ struct exchange {
 	uint64_t named;    /* outputs that named their task */
 	uint64_t progress; /* outputs with status -1 */
 	uint64_t accepted; /* outputs with status -2 */
+	bool has_last;     /* status 205: the supervisor ends the worker */
 	uint64_t surplus;  /* answers without an id when no task was open */
 	struct fault_bytes surplus_frame; /* the first of them */
 };

@@ -138,6 +138,7 @@ const char *fault_cause(enum fault_kind kind)
 	switch (kind) {
 	case FAULT_NONE:
 	case FAULT_MEMORY:
+	case FAULT_LAST:
 		break;
 	case FAULT_NOT_STARTED:
 		return "the command is misspelt, not executable, or its interpreter is missing";
@@ -190,8 +191,7 @@ const char *fault_cause(enum fault_kind kind)
 		return "two tasks share a variable that each must have for itself, or an error in "
 		       "a handler leaves its task without an answer";
 	case FAULT_MIXED:
-		return "two tasks share a variable that each must have for itself, such as the id "
-		       "or the output";
+		return "two tasks share a variable that each must have for itself, such as the id or the output";
 	case FAULT_OTHERS:
 		return "it cancels every open task; __cancel__ ID concerns that one";
 	case FAULT_ENDLESS:

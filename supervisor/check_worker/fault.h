@@ -12,6 +12,7 @@
 #define FAULTS(X)                                                                                  \
 	X(FAULT_NONE, "none")                                                                      \
 	X(FAULT_MEMORY, "out-of-memory") /* ours */                                                \
+	X(FAULT_LAST, "last-answer")     /* none: status 205 came before the check was over */     \
 	X(FAULT_NOT_STARTED, "not-started")                                                        \
 	X(FAULT_EXITED, "exited")                                                                  \
 	X(FAULT_NOT_CONNECTED, "not-connected")                                                    \

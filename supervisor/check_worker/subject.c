@@ -266,11 +266,15 @@ static bool fails_by_loss(struct subject *subject)
 	return false;
 }
 
-/* Run the loop until is_there says so. False: .fault is set, or the time is over. */
+/* Run the loop until is_there says so. False: .fault is set, or the time is over. After status 205
+ * the supervisor would kill the worker: nothing more is waited for. */
 bool subject_wait_until(
 	struct subject *subject, bool (*is_there)(struct subject *), mtime span, mtime turn)
 {
 	mtime end = clock_now() + span;
+	if (subject->exchange.has_last)
+		return fault_set(&subject->fault, FAULT_LAST, TEXT_NONE,
+			"status 205 ended the worker before the check was over");
 	/* is_there takes outputs, which may be wrong. */
 	while (!is_there(subject) && subject->fault.kind == FAULT_NONE) {
 		mtime left = end - clock_now();

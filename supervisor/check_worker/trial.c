@@ -174,6 +174,10 @@ static void judge_trial(struct play *play, struct result *ret)
 	ret->sent = play->sent;
 	ret->cause = "";
 	ret->fault = play->subject.fault;
+	if (ret->fault.kind == FAULT_LAST) {
+		play->hidden = play->subject.fault.came;
+		ret->fault = (struct fault){.kind = FAULT_NONE};
+	}
 	if (play->check->shows == SHOWS_STDOUT && ret->fault.kind == FAULT_NONE)
 		ret->fault = run->no_text;
 	if (ret->fault.kind != FAULT_NONE) {

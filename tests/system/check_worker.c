@@ -273,7 +273,8 @@ START_TEST(no_fault_is_left_out)
 		ck_assert_msg(i < COUNT(wrong) || strcmp(name, "none") == 0 ||
 				      strcmp(name, "loop") == 0 || strcmp(name, "threads") == 0 ||
 				      strcmp(name, "one-by-one") == 0 ||
-				      strcmp(name, "accepts") == 0,
+				      strcmp(name, "accepts") == 0 ||
+				      strcmp(name, "ends-with-its-answer") == 0,
 			"%s", name);
 		rows += i < COUNT(wrong);
 	}
@@ -379,6 +380,33 @@ START_TEST(accepted_tasks_are_shown)
 	ck_assert_str_eq(text_in(progress, "came"), "no output with status -1");
 	ck_assert_str_eq(
 		text_in(check_named(document, "order"), "came"), "5 times -2, 5 times 201");
+	json_decref(document);
+}
+END_TEST
+
+/* The supervisor would start another one. What needs two tasks, or the end, is not shown. */
+START_TEST(a_worker_may_end_with_its_answer)
+{
+	static const struct {
+		const char *check, *result, *came;
+	} shown[] = {
+		{"start", "ok", "a connection"},
+		{"task", "ok", "205"},
+		{"body-large", "not shown",
+			"status 205 ended the worker before the check was over"},
+		{"quit-idle", "not shown", "status 205 ended the worker before the check was over"},
+		{"quit-at-once", "ok", "exit status 0"},
+	};
+	json_t *document = results_of(fixture_wpool((const char *const[]){"check-worker", "--json",
+					      "--", PYTHON, FAULTY, "ends-with-its-answer", NULL}),
+		0);
+	for (int i = 0; i < COUNT(shown); i++) {
+		const json_t *check = check_named(document, shown[i].check);
+		ck_assert_str_eq(text_in(check, "result"), shown[i].result);
+		ck_assert_msg(
+			strncmp(text_in(check, "came"), shown[i].came, strlen(shown[i].came)) == 0,
+			"%s: %s", shown[i].check, text_in(check, "came"));
+	}
 	json_decref(document);
 }
 END_TEST
@@ -664,8 +692,9 @@ int main(void)
 		{right_workers_pass, 1}, {bodies_are_given, 1}, {a_fault_is_explained, 1},
 		{the_last_lines_are_shown, 1}, {javascript_shows_what_it_can, 1},
 		{javascript_gives_up_a_task, 1}, {accepted_tasks_are_shown, 1},
-		{one_task_at_a_time_is_shown, 1}, {progress_counts_what_is_run, 1},
-		{a_check_alone_has_its_base, 1}, {the_page_has_every_check, 2},
-		{no_workers_get_a_verdict, COUNT(commands)}, {nothing_is_left_running, 1},
-		{nothing_is_left_when_it_is_killed, 2}, {mistakes_are_named, 1});
+		{a_worker_may_end_with_its_answer, 1}, {one_task_at_a_time_is_shown, 1},
+		{progress_counts_what_is_run, 1}, {a_check_alone_has_its_base, 1},
+		{the_page_has_every_check, 2}, {no_workers_get_a_verdict, COUNT(commands)},
+		{nothing_is_left_running, 1}, {nothing_is_left_when_it_is_killed, 2},
+		{mistakes_are_named, 1});
 }

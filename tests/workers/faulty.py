@@ -3,7 +3,8 @@
 
 It replies with the body in capitals, without an SDK. Each fault replaces one part of the class Worker, which has one
 task at a time, or of Loop, which has several. `threads` has no fault either: a thread for each of several tasks. `one-by-one`
-may have several tasks, but works on one at a time. `accepts` has one, and accepts it before it answers.
+may have several tasks, but works on one at a time. `accepts` has one, and accepts it before it answers. `ends-with-its-answer` ends with
+status 205.
 """
 import fcntl
 import json
@@ -215,6 +216,12 @@ class Accepts(Worker):
     def handle(self, task):
         self.answer({"1": -2})
         return super().handle(task)
+
+
+class EndsWithItsAnswer(Worker):
+    def answer(self, output):
+        super().answer({"1": 205})
+        sys.exit(3)
 
 
 class OnlyProgress(Worker):
@@ -770,6 +777,7 @@ class Threads(Worker):
 FAULTS = {
     "none": Worker,
     "accepts": Accepts,
+    "ends-with-its-answer": EndsWithItsAnswer,
     "loop": Loop,
     "threads": Threads,
     "one-by-one": OneByOne,
