@@ -144,10 +144,10 @@ def a_fresh_loss_is_left_to_the_next_process_in_its_place():
         assert found == [({"3": {}}, 0, 4711, b"")] * count, (began - now, supervisor, found)
 
 
-def an_end_is_told_in_celerys_words():
+def an_end_has_the_text_of_celery():
     for how, words in (("signal 9", "signal 9 (SIGKILL)"), ("exit status 3", "exitcode 3"), ("an unknown status: 999; signal 15", "signal 15 (SIGTERM)"),
                        ("", "killed, or exited"), ("['x']", "killed, or exited")):
-        assert pool.in_celerys_words(how) == words, how
+        assert pool.celery_exit_text(how) == words, how
 
 
 for test in [value for value in list(globals().values()) if getattr(value, "__module__", None) == __name__

@@ -35,7 +35,7 @@ def end_process(why, error):
     os._exit(1)
 
 
-def in_celerys_words(how):
+def celery_exit_text(how):
     """Return how a process ended, of which the supervisor says "signal 9" or "exit status 3"."""
     found = re.search(r"(signal|exit status) (\d+)", how)
     return human_status(int(found[2]) * (-1 if found[1] == "signal" else 1)) if found else "killed, or exited"
@@ -187,7 +187,7 @@ class Pool(BasePool):
             request.on_timeout(False, hard)
             return message.refuse(408, "its hard time limit was over")
         wanted, task.reject_on_worker_lost = task.reject_on_worker_lost, False
-        how = in_celerys_words(str(message.task.headers.get("x-wpool-exit")))
+        how = celery_exit_text(str(message.task.headers.get("x-wpool-exit")))
         try:
             raise WorkerLostError(f"Worker exited prematurely: {how}.")
         except WorkerLostError:
