@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #define NOTICE_KINDS(X)                                                                            \
-	X(NOTICE_TASK_DONE)        /* 200, or 201 confirmed: duration is set */                    \
+	X(NOTICE_TASK_DONE)        /* 200 or 205, or 201 confirmed: duration is set */             \
 	X(NOTICE_TASK_PROGRESS)    /* status -1: output is set */                                  \
 	X(NOTICE_TASK_ACCEPTED)    /* status -2: its message is acked, and it goes on */           \
 	X(NOTICE_TASK_LIMITED)     /* by its worker: its hard limit is duration */                 \
@@ -33,7 +33,7 @@
 				     lost if it was accepted */                                    \
 	X(NOTICE_TASK_ORPHANED)   /* answered after its channel was lost: it is delivered again */ \
 	X(NOTICE_TASKS_HELD_UP)   /* `behind` tasks waited behind delivery for duration */         \
-	X(NOTICE_REPLY_IGNORED)   /* 200 with a ReplyQueueName; once in a pool */                  \
+	X(NOTICE_REPLY_IGNORED)   /* 200 or 205 with a ReplyQueueName; once in a pool */           \
 	X(NOTICE_LIMIT_IGNORED)   /* a hard limit that a worker sets; what: why; once in a pool */ \
 	X(NOTICE_NO_REPLY_TO)     /* 201 without a queue for the reply; once in a pool */          \
 	X(NOTICE_REPLY_DROPPED)   /* unroutable: drop */                                           \

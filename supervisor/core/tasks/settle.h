@@ -8,7 +8,7 @@
 #include "core/tasks/retry.h"
 
 #define OUTCOMES(X)                                                                                \
-	X(OUTCOME_DONE)       /* 200 */                                                            \
+	X(OUTCOME_DONE)       /* 200, 205 */                                                       \
 	X(OUTCOME_REPLY)      /* 201 */                                                            \
 	X(OUTCOME_REJECTED)   /* 4xx */                                                            \
 	X(OUTCOME_FAILED)     /* 5xx */                                                            \

@@ -63,8 +63,8 @@
 		"a worker sent progress with the header HardLimitMilliseconds, which is ignored: "  \
 		"{what} (logged once)")                                                             \
 	X(NOTICE_REPLY_IGNORED, LOG_WARN,                                                           \
-		"a worker sent status 200 with a ReplyQueueName; the reply is not published (use "  \
-		"201 for that; logged once)")                                                       \
+		"a worker sent status 200 or 205 with a ReplyQueueName; the reply is not "          \
+		"published (use 201 for that; logged once)")                                        \
 	X(NOTICE_NO_REPLY_TO, LOG_WARN,                                                             \
 		"a worker sent status 201 for a task that asks for no reply; it is acked, the "     \
 		"reply is not published (logged once)")                                             \
