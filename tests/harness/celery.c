@@ -100,17 +100,30 @@ struct proc *celery_start_worker(const struct celery_side *side, const char *con
 	return worker;
 }
 
+/* Moves out. */
+static char *pool_of(const struct celery_side *side, const char *options, const char *settings)
+{
+	return scratch_text("- {name: orders, queue: %s, %s: [" PYTHON
+			    ", -m, wpool_celery, -A, orders%s%s], "
+			    "env_pass: all, limits: {boot: 1min, hard: 1h, grace: 1s}, %s}\n",
+		side->queue, side->is_preloaded ? "preload" : "command", *options ? ", " : "",
+		options, *settings ? settings : CELERY_POOL);
+}
+
 struct proc *celery_start_wpool_only(
 	const struct celery_side *side, const char *options, const char *settings)
 {
-	char *pool = scratch_text("- {name: orders, queue: %s, %s: [" PYTHON
-				  ", -m, wpool_celery, -A, orders%s%s], "
-				  "env_pass: all, limits: {boot: 1min, hard: 1h, grace: 1s}, %s}\n",
-		side->queue, side->is_preloaded ? "preload" : "command", *options ? ", " : "",
-		options, *settings ? settings : CELERY_POOL);
+	char *pool = pool_of(side, options, settings);
 	struct proc *serve = fixture_serve_program("wpool", celery_environment(side), pool);
 	free(pool);
 	return serve;
+}
+
+void celery_write_pool(const struct celery_side *side, const char *options, const char *settings)
+{
+	char *pool = pool_of(side, options, settings);
+	fixture_write_pools(pool);
+	free(pool);
 }
 
 struct proc *celery_start_wpool(

@@ -39,6 +39,8 @@ struct proc *celery_start_wpool(
 /* The same and not wait. */
 struct proc *celery_start_wpool_only(
 	const struct celery_side *, const char *options, const char *settings);
+/* Replace the configuration by one with these, for a reload. */
+void celery_write_pool(const struct celery_side *, const char *options, const char *settings);
 /* Have the adapter print a configuration for these options (NULL-terminated), and start wpool with
  * it as above. ret_text: the configuration; moves out. */
 struct proc *celery_start_printed(

@@ -2,6 +2,7 @@
  * messages, pace and order, what is away and comes back. The scripts are in tests/celery. */
 #include "harness/celery.h"
 #include "harness/command.h"
+#include "harness/control.h"
 #include "harness/deadline.h"
 #include "system/system.h"
 
@@ -214,8 +215,8 @@ static char *await_status(const char *why)
 	}
 }
 
-/* Its workers end at once, and `wpool status` has their reason. The tasks wait until the pool has
- * what they need. */
+/* Its workers end at once, and `wpool status` has their reason. The tasks wait until a reload gives
+ * the pool what they need. */
 START_TEST(a_pool_that_lacks_settings_runs_nothing)
 {
 	static const char *const lacking[] = {"", "body: bin", "body: bin, headers: typed",
@@ -233,8 +234,11 @@ START_TEST(a_pool_that_lacks_settings_runs_nothing)
 	for (size_t i = 0; i < 3; i++)
 		ck_assert_msg(!strstr(status, needed[i]) == !!strstr(lacking[_i], needed[i]), "%s",
 			status);
-	fixture_stop(serve);
-	serve = celery_start_wpool(&side, "", "");
+	celery_write_pool(&side, "", "");
+	struct proc *reload = fixture_wpool((const char *const[]){"reload", NULL});
+	ck_assert_int_eq(proc_wait(reload), 0); /* not RUN: limits.hard has a warning */
+	control_expect_text(proc_stdout(reload), "replaced");
+	fixture_free_program(reload);
 	ck_assert_int_eq(proc_wait(script), 0);
 	char *printed = proc_stdout(script);
 	ck_assert_str_eq(printed, "SUCCESS 5\n");
