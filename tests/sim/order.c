@@ -453,6 +453,7 @@ void order_sent(
 	sim_require(task->attempt == held->failures + 1,
 		"message %u is in attempt %u, after %u failures", task->id, task->attempt,
 		held->failures);
+	order->message[task->id].is_disposed = false; /* at another supervisor, which lost it */
 	held->state = HAND_RUNNING;
 	held->is_front = true;
 	task->life = held->life;
