@@ -461,13 +461,15 @@ void blame_gone(struct pool_runtime *runtime, struct worker *worker)
 	}
 	workers->ended_count = worker->count;
 	memcpy(workers->ended, worker->tasks, worker->count * sizeof *workers->ended);
-	/* It was to blame before, or it is accepted, and the pool did not listen any more when it
-	 * answered. */
+	/* It was to blame before, it is accepted, or another one ended the worker with its answer;
+	 * and the pool did not listen any more when it answered. */
 	for (uint32_t i = 0; i < worker->unheard_count; i++) {
 		if (pool_is_forced(&runtime->pool->context))
 			continue;
 		if (worker->unheard[i].blamed)
 			count_failure(runtime, &worker->unheard[i]);
+		else if (worker->are_suspects)
+			suspect(runtime, &worker->unheard[i]);
 		workers->ended[workers->ended_count++] = worker->unheard[i];
 	}
 }
