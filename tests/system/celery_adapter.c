@@ -124,6 +124,7 @@ static const struct refusal {
 	{{"-D"}, NULL, "not --detach, but"},
 	{{"--pool-config", "-B"}, NULL, "not --beat, but a process of its own"},
 	{{"-E"}, NULL, "wpool starts this: `python3 -m wpool_celery --pool-config"},
+	{{"worker", "-E"}, NULL, "wpool starts this: `python3 -m wpool_celery --pool-config"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 

@@ -104,6 +104,7 @@ class Worker(celery_worker.Worker):
 def main(arguments=None):
     ours, rest = take(arguments, ["-P --pool"], ["--pool-config", "-D --detach", "-C --no-color", "-q --quiet"])
     of_celery, rest = take(rest, GLOBAL)
+    rest = rest[rest[:1] == ["worker"]:]  # the command, where `celery` wants it
     refuse_pool(ours.get("pool"))
     if "detach" in ours:
         refuse("not --detach, but systemd or a container")
