@@ -15,7 +15,8 @@
 /* What lasts is told at full volume once, until it is over. */
 static void check_volume(struct pool_runtime *runtime, enum log_level level, const char *words)
 {
-	if (strncmp(words, "consuming", strlen("consuming")) == 0)
+	if (strncmp(words, "consuming", strlen("consuming")) == 0 ||
+		strncmp(words, "waiting for the token", strlen("waiting for the token")) == 0)
 		runtime->warning[0] = 0;
 	if (level < LOG_WARN)
 		return;
