@@ -65,7 +65,7 @@ void dispatch_slot_keep(struct dispatch *dispatch, struct pipe *pipe)
 
 void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 {
-	bool was_up = pipe_is_up(pipe), was_ready = !(pipe->closed & PIPE_NOT_READY);
+	bool was_up = pipe_is_up(pipe);
 	dispatch_close(dispatch, pipe, PIPE_NOT_READY);
 	dispatch_unkeep(dispatch, pipe);
 	count_up(dispatch, was_up, pipe);
@@ -75,7 +75,7 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 	for (struct link *link = pipe->tasks.next; pipe->begun > 0; link = link->next) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
 		running_end(&dispatch->running, delivery);
-		dispatch->accepted -= was_ready && delivery->is_accepted;
+		dispatch->accepted -= delivery->is_accepted;
 	}
 	pipe->closed &= ~(unsigned)PIPE_OVERDUE;
 	dispatch_end_wait(pipe);

@@ -80,8 +80,7 @@ void ring_use_up(struct ring *ring, mtime at)
 		at = mtime_max(at, latest);
 	ring_forgot(ring, at);
 	ring->count = 0;
-	if (ring->size > 0)
-		ring_add(ring, at);
+	ring_add(ring, at);
 }
 
 void ring_charge(struct ring *ring, mtime now)

@@ -28,7 +28,7 @@ enum rc ring_reserve(struct ring *, uint32_t limit) MUST_CHECK;
 /* There were starts before those of the ring, up to this time. */
 void ring_forgot(struct ring *, mtime at);
 /* There were any number of starts up to this time, which is at least 0: the next one is a period
- * later. No start of this turn is among those of the ring. */
+ * later. The ring has places, and no start of this turn. */
 void ring_use_up(struct ring *, mtime at);
 /* When the next start is within `limit` (1 to the places) in `period` (above 0): the exact time,
  * which may be in the past; 0: at any time. If the start that decides was forgotten, it counts as

@@ -281,6 +281,24 @@ START_TEST(one_whose_channel_is_lost_in_the_same_turn_is_an_orphan)
 }
 END_TEST
 
+/* Its reply is not confirmed yet, and its message comes again. */
+START_TEST(one_whose_answer_and_lost_channel_come_in_one_turn_comes_again)
+{
+	struct rig rig;
+	start(&rig, rig_config(1, 1));
+	accept(&rig, 0);
+	rig_answer_this(&rig, 0, 1, rig_output(STATUS_REPLY, "answers"));
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	rig_expect(&rig, "publish 1 reply 1");
+	rig_forget(&rig);
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.done, "ack"));
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(an_orphan_cannot_be_accepted)
 {
 	struct rig rig;
@@ -494,6 +512,7 @@ static Suite *accepted_suite(void)
 		with_the_brokers_dead_letters_a_failure_is_only_counted, it_may_be_postponed);
 	UNIT_CASE(suite, "channels", it_outlives_its_channel,
 		one_whose_channel_is_lost_in_the_same_turn_is_an_orphan,
+		one_whose_answer_and_lost_channel_come_in_one_turn_comes_again,
 		an_orphan_cannot_be_accepted);
 	UNIT_CASE(suite, "end", a_drain_waits_for_its_reply,
 		a_pool_whose_channel_is_lost_is_not_quiet_before_that, a_forced_stop_ends_it,
