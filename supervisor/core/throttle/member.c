@@ -89,6 +89,8 @@ void member_set(struct member *member, uint32_t limit, mtime period)
 
 void member_set_keys(struct member *member, uint32_t max_keys, uint64_t places)
 {
+	if (max_keys == member->max_keys && places == member->places)
+		return;
 	member->max_keys = max_keys;
 	member->places = places;
 	use_figures(member, member->figures);

@@ -201,6 +201,10 @@ START_TEST(a_limit_of_others_takes_no_more_memory_than_a_leader_may_use)
 	member_set(supervisors[1].member, 10, PERIOD);
 	run_for(MTIME_SECOND);
 	ck_assert_uint_eq(member_keys_led(leader->member), 100);
+	member_set_keys(leader->member, 40, 1000);
+	member_set_keys(leader->member, 40, 1000);
+	ck_assert_uint_eq(member_keys_led(leader->member), 40);
+	ck_assert_uint_eq(throttle_figures(leader->throttle)->max_keys, 40);
 }
 END_TEST
 
