@@ -103,10 +103,8 @@ static int read_pipe_form(struct check_worker *c)
 
 static int read_body(struct check_worker *c)
 {
-	static const char *const words[] = {
-		[TASK_BODY_AUTO] = "auto", [TASK_BODY_STR] = "str", [TASK_BODY_BIN] = "bin", NULL};
 	int body;
-	int exit_code = read_word("--body", words, "is not auto, bin or str", &body);
+	int exit_code = read_word("--body", task_body_words, "is not auto, bin or str", &body);
 	if (exit_code < 0)
 		c->setup.config.task.body = (enum task_body)body;
 	c->body = optarg;

@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const task_body_words[] = {
+	[TASK_BODY_AUTO] = "auto", [TASK_BODY_STR] = "str", [TASK_BODY_BIN] = "bin", NULL};
+const char *const task_headers_words[] = {
+	[TASK_HEADERS_TEXT] = "text", [TASK_HEADERS_TYPED] = "typed", NULL};
+
 /* ---------- what the pool knows of a delivery ---------- */
 
 /* Upper bound of a soft limit in milliseconds: longer than any wait, and far from an overflow. */

@@ -10,6 +10,9 @@
 
 enum task_body { TASK_BODY_AUTO, TASK_BODY_STR, TASK_BODY_BIN };
 enum task_headers { TASK_HEADERS_TEXT, TASK_HEADERS_TYPED };
+/* The words of these in a configuration, as config/choices.h has them. NULL-terminated. */
+extern const char *const task_body_words[];
+extern const char *const task_headers_words[];
 
 struct task_options {
 	enum task_body body;

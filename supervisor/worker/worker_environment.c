@@ -77,10 +77,8 @@ static bool is_passed(const struct workers_config *config, const char *entry)
 /* As the settings of the pool, so that a worker can name those that it lacks. */
 static void add_task_form(struct list *list, const struct task_options *task, char *text)
 {
-	static const char *const bodies[] = {
-		[TASK_BODY_AUTO] = "auto", [TASK_BODY_STR] = "str", [TASK_BODY_BIN] = "bin"};
-	sprintf(text, "WPOOL_TASK=body: %s, headers: %s, properties: %s", bodies[task->body],
-		task->headers == TASK_HEADERS_TYPED ? "typed" : "text",
+	sprintf(text, "WPOOL_TASK=body: %s, headers: %s, properties: %s",
+		task_body_words[task->body], task_headers_words[task->headers],
 		task->properties ? "true" : "false");
 	add_entry(list, text);
 }
